@@ -1,0 +1,1 @@
+"""The web process of Signalbox: pages, REST, sockets, store. Never loads torch."""

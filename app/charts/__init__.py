@@ -1,0 +1,1 @@
+"""One Plotly figure per file."""

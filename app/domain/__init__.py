@@ -1,0 +1,1 @@
+"""Run states, transitions and shapes; the standard library only."""

@@ -1,0 +1,93 @@
+"""What can go wrong for a caller, and the HTTP status each kind stands for.
+
+    SignalboxError
+    ├── InvalidRequest      422  a value is wrong; ``field`` names it
+    ├── Unauthenticated     401  nobody is logged in
+    ├── Forbidden           403  somebody is, but may not do this
+    ├── NotFound            404  ``hint`` names what does exist
+    ├── Conflict            409  the run's state, or a race, does not allow it
+    │   └── InvalidTransition
+    ├── TooLarge            413
+    ├── TooManyRequests     429
+    └── Unavailable         503  try again later
+
+Services and store raise these; ``factory`` turns them into responses in one place.
+"""
+
+from __future__ import annotations
+
+
+class SignalboxError(Exception):
+    """An error a person can act on."""
+
+    status = 500
+    code = "internal"
+
+    def __init__(self, message: str, *, field: str | None = None, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.field = field
+        self.hint = hint
+
+    def to_json(self) -> dict[str, dict[str, str]]:
+        """``{"error": {"code", "message", "field"?, "hint"?}}``, the one shape of REST errors."""
+        body = {"code": self.code, "message": self.message}
+        if self.field is not None:
+            body["field"] = self.field
+        if self.hint is not None:
+            body["hint"] = self.hint
+        return {"error": body}
+
+
+class InvalidRequest(SignalboxError):
+    """A value of the request is wrong."""
+
+    status, code = 422, "invalid"
+
+
+class Unauthenticated(SignalboxError):
+    """Nobody is logged in."""
+
+    status, code = 401, "unauthenticated"
+
+
+class Forbidden(SignalboxError):
+    """The caller may not do this."""
+
+    status, code = 403, "forbidden"
+
+
+class NotFound(SignalboxError):
+    """There is no such thing."""
+
+    status, code = 404, "not_found"
+
+
+class Conflict(SignalboxError):
+    """The present state does not allow it."""
+
+    status, code = 409, "conflict"
+
+
+class InvalidTransition(Conflict):
+    """The move is not allowed, or another caller was faster."""
+
+    code = "invalid_transition"
+
+
+class TooLarge(SignalboxError):
+    """The body is over its limit."""
+
+    status, code = 413, "too_large"
+
+
+class TooManyRequests(SignalboxError):
+    """Slow down."""
+
+    status, code = 429, "too_many_requests"
+
+
+class Unavailable(SignalboxError):
+    """Not now; try again."""
+
+    status, code = 503, "unavailable"

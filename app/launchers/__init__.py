@@ -1,0 +1,1 @@
+"""How a supervisor gets started."""

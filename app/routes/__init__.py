@@ -1,0 +1,1 @@
+"""Pages and one REST blueprint per noun."""

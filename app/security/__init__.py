@@ -1,0 +1,1 @@
+"""Host and origin gate, login, tokens, headers."""

@@ -1,0 +1,1 @@
+"""Use cases; no Flask in here."""

@@ -1,0 +1,1 @@
+"""Socket namespaces: supervisors come up the uplink, browsers watch as viewers."""

@@ -1,0 +1,1 @@
+"""Engine, models, and one query module per noun."""

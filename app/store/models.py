@@ -1,0 +1,247 @@
+"""Tables: columns and constraints, no behaviour.
+
+Times are Unix seconds (UTC, float).  Points are columnar: a row of
+``metric_chunks`` holds a run of consecutive points of one series.  The same
+models run on SQLite and PostgreSQL.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlalchemy import JSON, BigInteger, ForeignKey, Index, LargeBinary, String, Text, UniqueConstraint
+from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
+
+
+class Base(DeclarativeBase):
+    """All tables of Signalbox."""
+
+    type_annotation_map = {dict[str, Any]: JSON, list[Any]: JSON, bytes: LargeBinary}
+
+
+class Run(Base):
+    """One thing somebody asked to train; its newest facts, for tables and badges."""
+
+    __tablename__ = "runs"
+    id: Mapped[str] = mapped_column(String(64), primary_key=True)
+    name: Mapped[str] = mapped_column(Text)
+    recipe: Mapped[str] = mapped_column(String(64), index=True)
+    dataset: Mapped[str] = mapped_column(Text, index=True)  # as asked for: a name, or a path under an allowed root
+    params: Mapped[dict[str, Any]]
+    tags: Mapped[list[Any]]
+    policy: Mapped[dict[str, Any]]
+    profile: Mapped[str] = mapped_column(String(16))
+    idempotency_key: Mapped[str | None] = mapped_column(String(200), unique=True)
+    state: Mapped[str] = mapped_column(String(16), index=True)
+    reason: Mapped[str | None] = mapped_column(Text)  # why it ended, in words
+    stop_requested: Mapped[bool] = mapped_column(default=False)
+    priority: Mapped[int] = mapped_column(default=0)  # higher first; FIFO by queued_at inside
+    queued_at: Mapped[float]
+    created_at: Mapped[float] = mapped_column(index=True)
+    started_at: Mapped[float | None]
+    ended_at: Mapped[float | None]
+    attempt: Mapped[int] = mapped_column(default=0)  # 0 until the first launch
+    step: Mapped[int] = mapped_column(BigInteger, default=0)
+    total_steps: Mapped[int | None] = mapped_column(BigInteger)
+    epoch: Mapped[float | None]
+    num_epochs: Mapped[int | None]
+    phase: Mapped[str | None] = mapped_column(String(32))
+    device: Mapped[str | None] = mapped_column(String(64))
+    heartbeat_at: Mapped[float | None]  # wall clock of the last pulse, for display
+    progress_at: Mapped[float | None]  # wall clock of the last progress
+    exit_code: Mapped[int | None]
+    exit_signal: Mapped[int | None]
+    latest: Mapped[dict[str, Any]]  # newest value per series name; NaN and infinities as words
+    deleted_at: Mapped[float | None]
+
+
+class Attempt(Base):
+    """One launch of a run's trainer."""
+
+    __tablename__ = "attempts"
+    __table_args__ = (UniqueConstraint("run_id", "number"),)
+    id: Mapped[int] = mapped_column(primary_key=True)
+    run_id: Mapped[str] = mapped_column(ForeignKey("runs.id", ondelete="CASCADE"))
+    number: Mapped[int]
+    from_step: Mapped[int] = mapped_column(BigInteger)  # points of earlier attempts beyond it are superseded
+    pid: Mapped[int | None]
+    started_at: Mapped[float]
+    ended_at: Mapped[float | None]
+    exit_code: Mapped[int | None]
+    exit_signal: Mapped[int | None]
+    command: Mapped[list[Any]]
+    environment: Mapped[list[Any]]  # [{"name", "value", "reason", "source"}]
+
+
+class StreamMark(Base):
+    """High-water mark of one stream: every seq up to ``have`` is stored."""
+
+    __tablename__ = "stream_marks"
+    run_id: Mapped[str] = mapped_column(ForeignKey("runs.id", ondelete="CASCADE"), primary_key=True)
+    stream: Mapped[str] = mapped_column(String(16), primary_key=True)
+    have: Mapped[int] = mapped_column(BigInteger)
+
+
+class Series(Base):
+    """One named metric of one run. Its points are numbered from 0 in order of arrival."""
+
+    __tablename__ = "series"
+    __table_args__ = (UniqueConstraint("run_id", "name"),)
+    id: Mapped[int] = mapped_column(primary_key=True)
+    run_id: Mapped[str] = mapped_column(ForeignKey("runs.id", ondelete="CASCADE"))
+    name: Mapped[str] = mapped_column(String(200))
+    total_points: Mapped[int] = mapped_column(BigInteger, default=0)
+    last_step: Mapped[int | None] = mapped_column(BigInteger)
+    last_time: Mapped[float | None]
+
+
+class MetricChunk(Base):
+    """Consecutive points ``start .. start + count - 1`` of one series and one attempt."""
+
+    __tablename__ = "metric_chunks"
+    __table_args__ = (Index("ix_metric_chunks_series_start", "series_id", "start", unique=True),)
+    id: Mapped[int] = mapped_column(primary_key=True)
+    series_id: Mapped[int] = mapped_column(ForeignKey("series.id", ondelete="CASCADE"))
+    attempt: Mapped[int]
+    start: Mapped[int] = mapped_column(BigInteger)
+    count: Mapped[int]
+    first_step: Mapped[int] = mapped_column(BigInteger)
+    last_step: Mapped[int] = mapped_column(BigInteger)
+    first_time: Mapped[float]
+    last_time: Mapped[float]
+    steps: Mapped[bytes]
+    times: Mapped[bytes]
+    values: Mapped[bytes]
+    sketch: Mapped[bytes | None]  # min and max points per bucket: what a zoomed-out chart needs
+
+
+class LogChunk(Base):
+    """A piece of an attempt's output at a byte offset."""
+
+    __tablename__ = "log_chunks"
+    __table_args__ = (UniqueConstraint("run_id", "attempt", "offset"),)
+    id: Mapped[int] = mapped_column(primary_key=True)
+    run_id: Mapped[str] = mapped_column(ForeignKey("runs.id", ondelete="CASCADE"))
+    attempt: Mapped[int]
+    offset: Mapped[int] = mapped_column(BigInteger)
+    num_bytes: Mapped[int]
+    content: Mapped[bytes]
+
+
+class RunEvent(Base):
+    """A sparse event as it came: alerts, phases, attempts, snapshots skipped …"""
+
+    __tablename__ = "run_events"
+    __table_args__ = (UniqueConstraint("run_id", "stream", "seq"), Index("ix_run_events_type", "run_id", "type"))
+    id: Mapped[int] = mapped_column(primary_key=True)
+    run_id: Mapped[str] = mapped_column(ForeignKey("runs.id", ondelete="CASCADE"))
+    stream: Mapped[str] = mapped_column(String(16))
+    seq: Mapped[int] = mapped_column(BigInteger)
+    t: Mapped[float]
+    type: Mapped[str] = mapped_column(String(32))
+    step: Mapped[int | None] = mapped_column(BigInteger)
+    body: Mapped[dict[str, Any]]
+
+
+class Checkpoint(Base):
+    """A checkpoint in the run folder, as announced by the trainer."""
+
+    __tablename__ = "checkpoints"
+    __table_args__ = (UniqueConstraint("run_id", "file"),)
+    id: Mapped[int] = mapped_column(primary_key=True)
+    run_id: Mapped[str] = mapped_column(ForeignKey("runs.id", ondelete="CASCADE"))
+    attempt: Mapped[int]
+    step: Mapped[int] = mapped_column(BigInteger)
+    file: Mapped[str] = mapped_column(String(200))
+    num_bytes: Mapped[int] = mapped_column(BigInteger)
+    sha256: Mapped[str] = mapped_column(String(64))
+    metrics: Mapped[dict[str, Any]]
+    best: Mapped[bool]
+    reason: Mapped[str] = mapped_column(String(32))
+    created_at: Mapped[float]
+
+
+class ProbeSet(Base):
+    """The fixed examples asked at every snapshot, stored once per content hash."""
+
+    __tablename__ = "probe_sets"
+    hash: Mapped[str] = mapped_column(String(64), primary_key=True)
+    task: Mapped[str] = mapped_column(String(32))
+    num_examples: Mapped[int]
+    examples: Mapped[bytes]  # zlib of the JSON list of probes
+
+
+class ProbeDocument(Base):
+    """A document some snapshot of a probe set retrieved; stored once per set."""
+
+    __tablename__ = "probe_documents"
+    probe_set: Mapped[str] = mapped_column(ForeignKey("probe_sets.hash", ondelete="CASCADE"), primary_key=True)
+    document_id: Mapped[str] = mapped_column(String(200), primary_key=True)
+    title: Mapped[str] = mapped_column(Text)
+    text: Mapped[str] = mapped_column(Text)
+
+
+class Snapshot(Base):
+    """What a model answered to its probes at one step. Columns lie in ``snapshot_columns``."""
+
+    __tablename__ = "snapshots"
+    __table_args__ = (UniqueConstraint("run_id", "step"), Index("ix_snapshots_dataset", "dataset", "step"))
+    id: Mapped[int] = mapped_column(primary_key=True)
+    run_id: Mapped[str] = mapped_column(ForeignKey("runs.id", ondelete="CASCADE"))
+    dataset: Mapped[str] = mapped_column(Text)  # the dataset's plain name, as used in the evolution API
+    task: Mapped[str] = mapped_column(String(32))
+    attempt: Mapped[int]
+    step: Mapped[int] = mapped_column(BigInteger)
+    epoch: Mapped[float | None]
+    t: Mapped[float]
+    model_version: Mapped[str] = mapped_column(String(200))
+    probe_set: Mapped[str] = mapped_column(ForeignKey("probe_sets.hash"))
+    num_examples: Mapped[int]
+    cost_s: Mapped[float | None]
+    summary: Mapped[dict[str, Any]]
+    outputs: Mapped[bytes]  # zlib of the JSON list of per-probe outputs
+
+
+class SnapshotColumn(Base):
+    """One packed float64 column of a snapshot: loss, correct, rank, score …"""
+
+    __tablename__ = "snapshot_columns"
+    snapshot_id: Mapped[int] = mapped_column(ForeignKey("snapshots.id", ondelete="CASCADE"), primary_key=True)
+    name: Mapped[str] = mapped_column(String(32), primary_key=True)
+    values: Mapped[bytes]
+
+
+class LoginCode(Base):
+    """A one-time code of a login link; only its hash is stored."""
+
+    __tablename__ = "login_codes"
+    hash: Mapped[str] = mapped_column(String(64), primary_key=True)
+    expires_at: Mapped[float]
+
+
+class BrowserSession(Base):
+    """A logged-in browser; only the hash of its cookie is stored."""
+
+    __tablename__ = "browser_sessions"
+    hash: Mapped[str] = mapped_column(String(64), primary_key=True)
+    created_at: Mapped[float]
+    seen_at: Mapped[float]
+
+
+class ApiToken(Base):
+    """A bearer token for scripts (scope owner or viewer); only its hash is stored."""
+
+    __tablename__ = "api_tokens"
+    id: Mapped[int] = mapped_column(primary_key=True)
+    hash: Mapped[str] = mapped_column(String(64), unique=True)
+    scope: Mapped[str] = mapped_column(String(16))
+    label: Mapped[str] = mapped_column(Text)
+    created_at: Mapped[float]
+
+
+class RunToken(Base):
+    """The supervisor's bearer token of one run; only its hash is stored."""
+
+    __tablename__ = "run_tokens"
+    run_id: Mapped[str] = mapped_column(ForeignKey("runs.id", ondelete="CASCADE"), primary_key=True)
+    hash: Mapped[str] = mapped_column(String(64))

@@ -1,0 +1,1 @@
+"""The training side of Signalbox: recipes, trainer, supervisor. Works without ``app``."""

@@ -1,0 +1,1 @@
+"""Readers with row-precise errors, and the documentation corpus."""

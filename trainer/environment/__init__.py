@@ -1,0 +1,1 @@
+"""The hardened environment of a trainer, each variable with its reason."""

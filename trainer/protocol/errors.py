@@ -1,0 +1,4 @@
+"""What a breach of the contract raises."""
+
+class ProtocolError(ValueError):
+    """A line, batch or file breaks the contract; the message names field and position."""

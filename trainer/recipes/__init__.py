@@ -1,0 +1,1 @@
+"""What can be trained: one declaration per file, torch-free."""

@@ -1,0 +1,1 @@
+"""Search and hard-negative mining; the only importer of faiss."""

@@ -1,0 +1,1 @@
+"""The parent of a trainer: spawns, watches, ships, stops. Never imports torch."""

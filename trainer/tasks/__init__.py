@@ -1,0 +1,1 @@
+"""Models, losses, evaluation and probes, one package per task."""

@@ -1,0 +1,1 @@
+"""How a trainer reports: spool, heartbeat, controls. Never imports torch."""
