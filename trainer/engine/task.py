@@ -1,0 +1,133 @@
+"""What a task promises the engine: the whole border between a model and the training loop.
+
+The engine owns the loop, the schedule, checkpoints, snapshots and reports; a
+task owns its model, its batches, its loss and its probes. Everything a task
+does must be deterministic in (seed, epoch, torch's and numpy's generators):
+the engine stores and restores these, and a resumed run repeats the losses bit
+for bit on CPU.
+
+Losses are in nats. ``step`` counts optimizer updates, a micro-batch is what
+goes through the model at once; an update sums ``accumulate`` of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol
+
+from torch import Tensor, nn
+from torch.optim import Optimizer
+
+Tell = Callable[[str, float], None]  # (what is being done, fraction done 0..1)
+
+
+@dataclass(frozen=True)
+class LossOutput:
+    """What one micro-batch costs.
+
+    ``loss`` is a scalar, the mean over the micro-batch, in nats.
+    ``chance_loss`` is what guessing would cost, e.g. ln(1 + negatives); NaN
+    when that is undefined. ``num_examples`` weighs the micro-batch in the mean
+    over an update. ``extra`` holds further scalars of this step, without the
+    prefix ``train/``.
+    """
+
+    loss: Tensor
+    chance_loss: float
+    num_examples: int
+    extra: dict[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class ProbeAnswers:
+    """How the model answers its probes now, in the order of :meth:`Task.probes`.
+
+    ``columns`` holds one value per probe: loss, correct (0 or 1), rank, score,
+    margin, …. ``outputs`` holds one object per probe, e.g.
+    ``{"top": [[document_id, score], …]}``. ``documents`` maps the ids of all
+    documents named to ``{"title", "text"}``; the engine sends each once per
+    run. ``summary`` holds extra metrics of the task; the engine adds avg_loss,
+    accuracy, total_examples, correct and incorrect.
+    """
+
+    columns: dict[str, list[float]]
+    outputs: list[dict[str, Any]]
+    documents: dict[str, dict[str, str]] = field(default_factory=dict)
+    summary: dict[str, float] = field(default_factory=dict)
+
+
+class Task(Protocol):
+    """A model that can be trained, asked and saved."""
+
+    @property
+    def name(self) -> str:
+        """The kind of task, e.g. ``retrieval``."""
+
+    def modules(self) -> dict[str, nn.Module]:
+        """Everything with parameters, by the name it is saved under."""
+
+    def optimizers(self) -> list[Optimizer]:
+        """The optimizers, built once and always the same objects.
+
+        The engine multiplies each parameter group's base learning rate by the
+        schedule. Embeddings with sparse gradients belong to one SparseAdam.
+        """
+
+    def num_micro_batches(self, epoch: int) -> int:
+        """How many micro-batches epoch ``epoch`` (from 0) has; asked after :meth:`begin_epoch`."""
+
+    def micro_batches(self, epoch: int, *, start: int) -> Iterator[Any]:
+        """The micro-batches of ``epoch`` from number ``start`` on, deterministic in (seed, epoch).
+
+        Skipping to ``start`` must be exact and cheap.
+        """
+
+    def loss(self, micro_batch: Any) -> LossOutput:
+        """Run the model on one micro-batch, with gradients."""
+
+    def begin_epoch(self, epoch: int, tell: Tell) -> None:
+        """Prepare an epoch, e.g. mine negatives; not called when a run resumes inside the epoch."""
+
+    def evaluate(self, tell: Tell) -> dict[str, float]:
+        """Metrics on held-out examples, names without the prefix ``eval/``."""
+
+    def probes(self) -> list[dict[str, Any]]:
+        """The fixed examples: ``{"example_id", "input", "expected_output", "group", "gold"}``."""
+
+    def probe(self) -> ProbeAnswers:
+        """Ask the probes, without gradients and without touching any random generator's stream."""
+
+    def state_dict(self) -> dict[str, Any]:
+        """What exact resume needs beside the modules (mined rows, sampler); tensors and plain types only."""
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Inverse of :meth:`state_dict`."""
+
+
+@dataclass(frozen=True)
+class LoopConfig:
+    """How long and how to train, whatever the task is.
+
+    Counts named ``*_every`` are optimizer steps, 0 switches the thing off.
+    ``max_steps`` 0 means as many as the epochs have. ``max_grad_norm`` 0 means
+    no clipping. ``patience`` counts evaluations without a better
+    ``best_metric`` (a name without ``eval/``). ``snapshot_budget`` is the
+    share of the run's time snapshots may cost.
+    """
+
+    seed: int = 0
+    num_epochs: int = 1
+    max_steps: int = 0
+    accumulate: int = 1
+    max_grad_norm: float = 1.0
+    warmup_steps: int = 0
+    schedule: Literal["constant", "linear", "cosine"] = "cosine"
+    min_lr_fraction: float = 0.0
+    eval_every: int = 0
+    checkpoint_every: int = 0
+    keep_checkpoints: int = 2
+    snapshot_budget: float = 0.05
+    best_metric: str = "mrr@10"
+    best_mode: Literal["max", "min"] = "max"
+    patience: int = 0
