@@ -1,0 +1,42 @@
+"""The parts of one application, reachable from any request or socket event."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from flask import current_app
+
+if TYPE_CHECKING:
+    from app.config import Settings
+    from app.services.access import Access
+    from app.services.evolution import Evolution
+    from app.services.ingest import Ingest
+    from app.services.live import LiveFeed
+    from app.services.metrics import MetricReader
+    from app.services.queue import RunQueue
+    from app.services.runs import Runs
+    from app.store.engine import Store
+
+EXTENSION: Final = "signalbox"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Container:
+    """Everything ``factory.create_app`` has wired; one per application, never global."""
+
+    settings: Settings
+    store: Store
+    ingest: Ingest
+    runs: Runs
+    queue: RunQueue
+    evolution: Evolution
+    metrics: MetricReader
+    live: LiveFeed
+    access: Access
+
+
+def container() -> Container:
+    """The container of the application that serves the current request or socket event."""
+    wired: Container = current_app.extensions[EXTENSION]
+    return wired
