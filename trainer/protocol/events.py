@@ -38,6 +38,9 @@ class EventType(StrEnum):
     FINDING = "finding"
 
 
+_EVENT_TYPES: Final = tuple(EventType)  # a tuple: testing a strange value against it must not raise
+
+
 class Phase(StrEnum):
     """What a trainer is doing."""
 
@@ -94,7 +97,7 @@ def check_event(raw: object) -> dict[str, Any]:
         raise ProtocolError(f"event.seq must be a positive integer, got {seq!r}")
     if not isinstance(t, (int, float)) or isinstance(t, bool) or not math.isfinite(t):
         raise ProtocolError(f"event.t must be Unix seconds, got {t!r}")
-    if raw.get("type") not in EventType:
+    if raw.get("type") not in _EVENT_TYPES:
         raise ProtocolError(f"event.type {raw.get('type')!r} is unknown")
     return raw
 
