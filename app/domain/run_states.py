@@ -39,7 +39,9 @@ TRANSITIONS: Final[dict[RunState, frozenset[RunState]]] = {
     RunState.STOPPED: frozenset({RunState.QUEUED}),  # resume: a further attempt of the same run
     RunState.FAILED: frozenset({RunState.QUEUED}),
     # "lost" is a guess; a supervisor that comes back, or its exit record, corrects it
-    RunState.LOST: frozenset({RunState.QUEUED, RunState.RUNNING, RunState.FINISHED, RunState.STOPPED, RunState.FAILED}),
+    RunState.LOST: frozenset(
+        {RunState.QUEUED, RunState.RUNNING, RunState.FINISHED, RunState.STOPPED, RunState.FAILED}
+    ),
 }
 
 ENDED: Final = _ENDS

@@ -7,7 +7,7 @@ models run on SQLite and PostgreSQL.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from sqlalchemy import JSON, BigInteger, ForeignKey, Index, LargeBinary, String, Text, UniqueConstraint
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
@@ -16,7 +16,11 @@ from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 class Base(DeclarativeBase):
     """All tables of Signalbox."""
 
-    type_annotation_map = {dict[str, Any]: JSON, list[Any]: JSON, bytes: LargeBinary}
+    type_annotation_map: ClassVar[dict[Any, Any]] = {
+        dict[str, Any]: JSON,
+        list[Any]: JSON,
+        bytes: LargeBinary,
+    }
 
 
 class Run(Base):
@@ -26,7 +30,9 @@ class Run(Base):
     id: Mapped[str] = mapped_column(String(64), primary_key=True)
     name: Mapped[str] = mapped_column(Text)
     recipe: Mapped[str] = mapped_column(String(64), index=True)
-    dataset: Mapped[str] = mapped_column(Text, index=True)  # as asked for: a name, or a path under an allowed root
+    dataset: Mapped[str] = mapped_column(
+        Text, index=True
+    )  # as asked for: a name, or a path under an allowed root
     params: Mapped[dict[str, Any]]
     tags: Mapped[list[Any]]
     policy: Mapped[dict[str, Any]]
@@ -93,6 +99,7 @@ class Series(Base):
     total_points: Mapped[int] = mapped_column(BigInteger, default=0)
     last_step: Mapped[int | None] = mapped_column(BigInteger)
     last_time: Mapped[float | None]
+    open_chunks: Mapped[int] = mapped_column(default=0, index=True)  # not yet merged to full size
 
 
 class MetricChunk(Base):
@@ -109,10 +116,12 @@ class MetricChunk(Base):
     last_step: Mapped[int] = mapped_column(BigInteger)
     first_time: Mapped[float]
     last_time: Mapped[float]
+    # min and max points per bucket: what a zoomed-out chart needs.  Before the big columns, so that
+    # reading it does not walk their overflow pages.
+    sketch: Mapped[bytes | None]
     steps: Mapped[bytes]
     times: Mapped[bytes]
     values: Mapped[bytes]
-    sketch: Mapped[bytes | None]  # min and max points per bucket: what a zoomed-out chart needs
 
 
 class LogChunk(Base):
@@ -132,7 +141,10 @@ class RunEvent(Base):
     """A sparse event as it came: alerts, phases, attempts, snapshots skipped …"""
 
     __tablename__ = "run_events"
-    __table_args__ = (UniqueConstraint("run_id", "stream", "seq"), Index("ix_run_events_type", "run_id", "type"))
+    __table_args__ = (
+        UniqueConstraint("run_id", "stream", "seq"),
+        Index("ix_run_events_type", "run_id", "type"),
+    )
     id: Mapped[int] = mapped_column(primary_key=True)
     run_id: Mapped[str] = mapped_column(ForeignKey("runs.id", ondelete="CASCADE"))
     stream: Mapped[str] = mapped_column(String(16))
@@ -175,7 +187,9 @@ class ProbeDocument(Base):
     """A document some snapshot of a probe set retrieved; stored once per set."""
 
     __tablename__ = "probe_documents"
-    probe_set: Mapped[str] = mapped_column(ForeignKey("probe_sets.hash", ondelete="CASCADE"), primary_key=True)
+    probe_set: Mapped[str] = mapped_column(
+        ForeignKey("probe_sets.hash", ondelete="CASCADE"), primary_key=True
+    )
     document_id: Mapped[str] = mapped_column(String(200), primary_key=True)
     title: Mapped[str] = mapped_column(Text)
     text: Mapped[str] = mapped_column(Text)

@@ -31,7 +31,7 @@ class EventType(StrEnum):
     ALERT = "alert"  # level (info|warning|error), title, text, step?
     DATASET = "dataset"  # name, content_hash, counts {..}
     FINISHED = "finished"  # step, reason (completed|stopped|early_stop), metrics {last, best}
-    ATTEMPT = "attempt"  # supervisor: attempt, what (started|ended), pid, from_step, command, environment | exit_*
+    ATTEMPT = "attempt"  # supervisor: attempt, what (started|ended), pid, from_step, command, exit_*
     STATE = "state"  # supervisor: state, reason
     STALL = "stall"  # supervisor, part of the hang verdicts
     STACKS = "stacks"

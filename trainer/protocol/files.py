@@ -20,7 +20,7 @@ def write_atomic(path: Path, content: bytes, *, mode: int = 0o644) -> None:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
-        os.replace(temporary, path)
+        temporary.replace(path)
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
