@@ -1,0 +1,30 @@
+"""Training loss beside what guessing would cost."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from app.charts.chart import Chart, Line
+
+CHART: Final = Chart(
+    key="train-loss",
+    title="Loss",
+    page="run",
+    order=10,
+    section="Learning",
+    y_title="nats",
+    lines=(
+        Line(series="train/loss", label="train", color="--chart-1"),
+        Line(series="eval/loss", label="held out", color="--chart-2", smooth=False, markers=True),
+        Line(
+            series="train/chance_loss",
+            label="chance",
+            color="--chart-muted",
+            dash="dot",
+            smooth=False,
+            width=1.25,
+        ),
+    ),
+    help="Below the dotted line the model does better than guessing.",
+    empty="The first loss appears after the first step.",
+)
