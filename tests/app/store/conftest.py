@@ -1,0 +1,26 @@
+"""A store on a real file, migrated and started."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from app.store import schema
+from app.store.engine import Store
+
+
+@pytest.fixture
+def database_url(tmp_path: Path) -> str:
+    url = f"sqlite:///{tmp_path / 'instance' / 'signalbox.db'}"
+    schema.upgrade(url)
+    return url
+
+
+@pytest.fixture
+def store(database_url: str) -> Iterator[Store]:
+    opened = Store(database_url)
+    opened.start()
+    yield opened
+    opened.close()
