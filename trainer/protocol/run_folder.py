@@ -131,7 +131,8 @@ class Heartbeat:
     """The trainer's pulse: overwritten every second, never synced, never spooled.
 
     ``progress_at`` and ``beat_at`` are ``time.monotonic()``, which all
-    processes of one machine share until it reboots.
+    processes of one machine share until it reboots. ``lost_events`` counts
+    reports that could not be written, e.g. because the disk is full.
     """
 
     pid: int
@@ -141,6 +142,7 @@ class Heartbeat:
     progress_at: float
     beat_at: float
     t: float
+    lost_events: int = 0
 
     @classmethod
     def load(cls, path: Path) -> Heartbeat | None:
