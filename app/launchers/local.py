@@ -1,0 +1,135 @@
+"""Supervisors as processes of this machine, detached so that they outlive the web process."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import psutil
+
+from app.launchers.launcher import LaunchError
+from app.launchers.run_lock import lock_holder
+from trainer.environment.build import build
+from trainer.protocol.errors import ProtocolError
+from trainer.protocol.files import read_object
+from trainer.protocol.run_folder import RunPaths
+
+ROOT: Final = Path(__file__).resolve().parents[2]
+CREATE_TIME_TOLERANCE_S: Final = 0.05
+
+
+class LocalLauncher:
+    """Spawns ``python -m trainer supervise RUN_DIR`` in a session of its own."""
+
+    def __init__(self, *, environ: Mapping[str, str] | None = None) -> None:
+        """Args:
+        environ: where inherited variables are looked up; None stands for this process's own.
+        """
+        self._environ = os.environ if environ is None else environ
+        self._callbacks: list[Callable[[str], None]] = []
+
+    def launch(self, paths: RunPaths) -> int:
+        """Start the run's supervisor; its output goes to ``supervisor.log``."""
+        return self._spawn(paths, "supervise")
+
+    def drain(self, paths: RunPaths) -> int:
+        """Start a process that ships the rest of an ended run's spool."""
+        return self._spawn(paths, "drain")
+
+    def supervisor_pid(self, paths: RunPaths) -> int | None:
+        """The pid that holds the run's lock, as the kernel knows it."""
+        return lock_holder(paths.lock)
+
+    def signal(self, paths: RunPaths, signal_number: int) -> bool:
+        """Signal the supervisor if lock holder and ``supervisor.json`` agree on who it is.
+
+        A pid may have been given to a stranger since; a pidfd taken before the
+        check cannot be, so the signal goes through it where the system has one.
+        """
+        pid = lock_holder(paths.lock)
+        if pid is None or pid <= 0:
+            return False
+        try:
+            with _Target(pid) as target:
+                if not _is_recorded(paths, pid) or lock_holder(paths.lock) != pid:
+                    return False
+                target.send(signal_number)
+        except (ProcessLookupError, PermissionError, psutil.Error):
+            return False
+        return True
+
+    def on_exit(self, callback: Callable[[str], None]) -> None:
+        """Call ``callback(run_id)`` when a process started by this launcher has ended."""
+        self._callbacks.append(callback)
+
+    def _spawn(self, paths: RunPaths, verb: str) -> int:
+        try:
+            with paths.supervisor_log.open("ab") as log:
+                process = subprocess.Popen(
+                    [sys.executable, "-P", "-m", "trainer", verb, str(paths.root)],
+                    stdin=subprocess.DEVNULL,
+                    stdout=log,
+                    stderr=subprocess.STDOUT,
+                    cwd=paths.root,
+                    env=self._environment(),
+                    start_new_session=True,
+                )
+        except OSError as exc:
+            place = exc.filename or sys.executable
+            raise LaunchError(f"could not start the supervisor: {place}: {exc.strerror}") from exc
+        threading.Thread(
+            target=self._reap, args=(process, paths.root.name), name=f"reaper-{process.pid}", daemon=True
+        ).start()
+        return process.pid
+
+    def _reap(self, process: subprocess.Popen[bytes], run_id: str) -> None:
+        process.wait()
+        for callback in self._callbacks:
+            callback(run_id)
+
+    def _environment(self) -> dict[str, str]:
+        """Only what the trainer may inherit, so that no secret of the server reaches it."""
+        inherited = build(inherited=self._environ)
+        passed = {one.name: one.value for one in inherited if one.source == "inherited"}
+        return {**passed, "PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": "1"}
+
+
+class _Target:
+    """A process to signal, held by a pidfd where the system has them."""
+
+    def __init__(self, pid: int) -> None:
+        self._pid = pid
+        self._descriptor: int | None = None
+
+    def __enter__(self) -> _Target:
+        if hasattr(os, "pidfd_open"):
+            self._descriptor = os.pidfd_open(self._pid)
+        return self
+
+    def __exit__(self, *exc_info: Any) -> None:
+        if self._descriptor is not None:
+            os.close(self._descriptor)
+
+    def send(self, signal_number: int) -> None:
+        if self._descriptor is not None:
+            signal.pidfd_send_signal(self._descriptor, signal_number)
+        else:
+            os.kill(self._pid, signal_number)
+
+
+def _is_recorded(paths: RunPaths, pid: int) -> bool:
+    try:
+        record = read_object(paths.supervisor)
+    except ProtocolError:
+        return False
+    created = record.get("create_time")
+    if record.get("pid") != pid or not isinstance(created, (int, float)):
+        return False
+    age_gap_s = abs(float(psutil.Process(pid).create_time()) - created)
+    return age_gap_s <= CREATE_TIME_TOLERANCE_S

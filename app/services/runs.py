@@ -1,0 +1,367 @@
+"""Everything a person may do to a run: create, stop, resume, clone, rename, delete …
+
+Every change of state goes through ``store.runs.transition``; orders to a live
+run go over its supervisor's link, and where that is down by a signal or an
+order file to the supervisor on this machine.
+"""
+
+from __future__ import annotations
+
+import shutil
+import signal
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, Protocol
+
+from sqlalchemy.orm import Session
+
+from app.config import Settings
+from app.domain.run_states import ACTIVE, ENDED, RESUMABLE, RunState
+from app.errors import Conflict, Unavailable
+from app.launchers.launcher import Launcher
+from app.services.queue import RunFeed
+from app.services.run_ids import new_run_id
+from app.services.run_plan import RunPlan, plan_run, preview_of
+from app.services.run_shape import run_to_json
+from app.store import runs as run_rows
+from app.store.engine import Store
+from app.store.models import Run
+from trainer.protocol.events import Command, Phase
+from trainer.protocol.run_folder import RunPaths
+
+MAX_QUEUED: Final = 1000
+KILL_SIGNAL: Final = signal.SIGQUIT
+_STOPPABLE: Final = ACTIVE - {RunState.STOPPING}
+
+
+class DeletionFeed(RunFeed, Protocol):
+    """A feed that can also say that a run is gone."""
+
+    def deleted(self, run_id: str) -> None:
+        """Tell the watchers that this run no longer exists."""
+
+
+class Runs:
+    """The use cases of runs."""
+
+    def __init__(
+        self,
+        store: Store,
+        *,
+        settings: Settings,
+        live: DeletionFeed,
+        launcher: Launcher,
+        send_command: Callable[[str, Command], bool],
+        wake_queue: Callable[[], None],
+    ) -> None:
+        """Wire the use cases.
+
+        Args:
+            store: where runs are kept.
+            settings: folders, limits and grace times.
+            live: told after every committed change.
+            launcher: reaches supervisors whose link is down.
+            send_command: sends an order over a run's link; False when there is no link.
+            wake_queue: called when a run was queued or room was made.
+        """
+        self._store = store
+        self._settings = settings
+        self._live = live
+        self._launcher = launcher
+        self._send = send_command
+        self._wake_queue = wake_queue
+
+    def paths(self, run_id: str) -> RunPaths:
+        """The folder of a run; ``run_id`` must come from the database."""
+        return RunPaths(self._settings.runs_dir / run_id)
+
+    def to_json(self, run: Run) -> dict[str, Any]:
+        """The run as REST, sockets and pages show it."""
+        return run_to_json(run)
+
+    def get(self, run_id: str) -> Run:
+        """The run.
+
+        Raises:
+            NotFound: there is none with this id.
+        """
+        with self._store.read() as session:
+            return run_rows.get_run(session, run_id)
+
+    def create(
+        self,
+        recipe: str,
+        dataset: str,
+        params: Mapping[str, Any],
+        *,
+        name: str | None = None,
+        tags: Sequence[str] = (),
+        policy: Mapping[str, Any] | None = None,
+        profile: str = "auto",
+        priority: int = 0,
+        idempotency_key: str | None = None,
+    ) -> tuple[Run, bool]:
+        """Queue a new run; with a key that was used before, return the run it made.
+
+        Returns:
+            The run, and whether this call created it.
+        Raises:
+            InvalidRequest: ``field`` names what is wrong: recipe, dataset, profile or ``params.NAME``.
+            Conflict: the key belongs to a run with other settings.
+            Unavailable: over a thousand runs are waiting.
+        """
+        plan = plan_run(recipe, dataset, params, profile=profile, settings=self._settings)
+
+        def work(session: Session) -> tuple[Run, bool]:
+            if idempotency_key is not None:
+                earlier = run_rows.find_by_idempotency_key(session, idempotency_key)
+                if earlier is not None:
+                    _check_same(earlier, plan)
+                    return earlier, False
+            _check_room(session)
+            run = _new_run(
+                plan,
+                name=name or _default_name(session, plan),
+                tags=list(tags),
+                policy=dict(policy or {}),
+                priority=priority,
+                idempotency_key=idempotency_key,
+            )
+            return run_rows.insert_run(session, run), True
+
+        run, created = self._store.write(work)
+        if created:
+            self._announce(run.id)
+        return run, created
+
+    def preview(
+        self, recipe: str, dataset: str, params: Mapping[str, Any], *, profile: str = "auto"
+    ) -> dict[str, Any]:
+        """The command, the environment and the complete parameters such a run would get.
+
+        Raises:
+            InvalidRequest: ``field`` names what is wrong.
+        """
+        plan = plan_run(recipe, dataset, params, profile=profile, settings=self._settings)
+        return preview_of(plan, settings=self._settings)
+
+    def stop(self, run_id: str) -> Run:
+        """Ask the run to end after a last checkpoint; harmless when it is ending or has ended."""
+        return self._end(run_id, Command.STOP, "stopped before it started")
+
+    def kill(self, run_id: str) -> Run:
+        """End the run's processes at once, without a checkpoint."""
+        return self._end(run_id, Command.KILL, "killed before it started")
+
+    def command(self, run_id: str, command: Command) -> Run:
+        """Give a live run an order: checkpoint, snapshot, pause or resume.
+
+        Raises:
+            Conflict: the run is not live.
+            Unavailable: it cannot be reached at the moment.
+        """
+        run = self.get(run_id)
+        if RunState(run.state) not in _STOPPABLE:
+            raise Conflict(
+                f"Run {run_id} is {run.state}; only a live run can be told to {command.value}.",
+                hint="Resume it first." if RunState(run.state) in RESUMABLE else None,
+            )
+        if not self._deliver(run_id, command):
+            raise Unavailable(
+                f"Run {run_id} cannot be reached at the moment.",
+                hint="Its supervisor is starting or reconnecting; try again in a few seconds.",
+            )
+        return run
+
+    def resume(self, run_id: str) -> Run:
+        """Go on: a paused run goes on at once, an ended one is queued for a further attempt.
+
+        Raises:
+            Conflict: the run has finished, is not paused, or its supervisor is still alive.
+            Unavailable: it is paused and cannot be reached at the moment.
+        """
+        run = self.get(run_id)
+        state = RunState(run.state)
+        if state is RunState.QUEUED:
+            return run
+        if state in _STOPPABLE and run.phase == Phase.PAUSED:
+            return self.command(run_id, Command.RESUME)
+        if state not in RESUMABLE:
+            raise Conflict(
+                f"Run {run_id} is {run.state} and cannot be resumed.",
+                hint="Clone it to train again with the same parameters." if state in ENDED else None,
+            )
+        self._refuse_while_supervised(run_id)
+        resumed = self._store.write(
+            lambda session: run_rows.transition(session, run_id, new=RunState.QUEUED, old=RESUMABLE)
+        )
+        self._announce(run_id)
+        return resumed
+
+    def retry(self, run_id: str) -> Run:
+        """Queue a failed, stopped or lost run for a further attempt from its last good checkpoint."""
+        return self.resume(run_id)
+
+    def clone(self, run_id: str) -> Run:
+        """Queue a new run with the same settings.
+
+        Raises:
+            InvalidRequest: the recipe or the dataset no longer exists as it was.
+        """
+        old = self.get(run_id)
+        run, _ = self.create(
+            old.recipe,
+            old.dataset,
+            old.params,
+            tags=old.tags,
+            policy=old.policy,
+            profile=old.profile,
+            priority=old.priority,
+        )
+        return run
+
+    def update(
+        self,
+        run_id: str,
+        *,
+        name: str | None = None,
+        tags: Sequence[str] | None = None,
+        priority: int | None = None,
+    ) -> Run:
+        """Change what may change of a run: its name, its tags, its place in the queue."""
+        given = {"name": name, "tags": None if tags is None else list(tags), "priority": priority}
+        changes = {key: value for key, value in given.items() if value is not None}
+
+        def work(session: Session) -> Run:
+            run = run_rows.get_run(session, run_id)
+            run_rows.touch(session, run_id, **changes)
+            session.refresh(run)
+            return run
+
+        run = self._store.write(work)
+        self._announce(run_id)
+        return run
+
+    def delete(self, run_id: str, *, purge: bool = False) -> None:
+        """Remove an ended run; its folder moves to ``instance/trash``, or goes for good with ``purge``.
+
+        Raises:
+            Conflict: the run is queued, active, or still supervised.
+        """
+        run = self.get(run_id)
+        if RunState(run.state) not in ENDED:
+            raise Conflict(f"Run {run_id} is {run.state}.", hint="Stop it first, then delete it.")
+        self._refuse_while_supervised(run_id)
+
+        def work(session: Session) -> None:
+            if RunState(run_rows.get_run(session, run_id).state) not in ENDED:
+                raise Conflict(f"Run {run_id} was started again.", hint="Stop it first, then delete it.")
+            run_rows.delete_run(session, run_id)
+
+        self._store.write(work)
+        self._discard(run_id, purge=purge)
+        self._live.deleted(run_id)
+
+    def _end(self, run_id: str, command: Command, unstarted_reason: str) -> Run:
+        def work(session: Session) -> Run:
+            run = run_rows.get_run(session, run_id)
+            state = RunState(run.state)
+            if state is RunState.QUEUED:
+                return run_rows.transition(
+                    session, run_id, new=RunState.STOPPED, stop_requested=True, reason=unstarted_reason
+                )
+            if state in _STOPPABLE:
+                return run_rows.transition(session, run_id, new=RunState.STOPPING, stop_requested=True)
+            return run
+
+        run = self._store.write(work)
+        self._live.run_changed(run_id)
+        if RunState(run.state) is RunState.STOPPING:
+            self._deliver(run_id, command)  # if nobody hears it now, adoption says it again
+        else:
+            self._wake_queue()
+        return run
+
+    def redeliver_stop(self, run_id: str) -> bool:
+        """Say again to a stopping run that it shall stop; whether somebody heard it."""
+        return self._deliver(run_id, Command.STOP)
+
+    def _deliver(self, run_id: str, command: Command) -> bool:
+        if self._send(run_id, command):
+            return True
+        paths = self.paths(run_id)
+        if command is Command.STOP:
+            return self._launcher.signal(paths, signal.SIGTERM)
+        if command is Command.KILL:
+            return self._launcher.signal(paths, KILL_SIGNAL)
+        if self._launcher.supervisor_pid(paths) is None:
+            return False
+        paths.control.mkdir(exist_ok=True)
+        (paths.control / command.value).touch()
+        return True
+
+    def _refuse_while_supervised(self, run_id: str) -> None:
+        pid = self._launcher.supervisor_pid(self.paths(run_id))
+        if pid is not None:
+            raise Conflict(
+                f"Run {run_id} is still being wound up by its supervisor (process {pid}).",
+                hint="Try again in a few seconds.",
+            )
+
+    def _discard(self, run_id: str, *, purge: bool) -> None:
+        folder = self.paths(run_id).root
+        if not folder.is_dir():
+            return
+        if purge:
+            shutil.rmtree(folder)
+            return
+        trash = self._settings.instance / "trash"
+        trash.mkdir(mode=0o700, exist_ok=True)
+        folder.rename(trash / f"{run_id}-{int(time.time())}")
+
+    def _announce(self, run_id: str) -> None:
+        self._live.run_changed(run_id)
+        self._wake_queue()
+
+
+def _new_run(plan: RunPlan, **values: Any) -> Run:
+    now = time.time()
+    return Run(
+        id=new_run_id(now=now),
+        recipe=plan.recipe.name,
+        dataset=plan.dataset,
+        params=plan.params,
+        profile=plan.profile,
+        state=RunState.QUEUED.value,
+        created_at=now,
+        queued_at=now,
+        latest={},
+        **values,
+    )
+
+
+def _check_same(earlier: Run, plan: RunPlan) -> None:
+    if (earlier.recipe, earlier.dataset, earlier.params) != (plan.recipe.name, plan.dataset, plan.params):
+        raise Conflict(
+            f"This Idempotency-Key made run {earlier.id} with other settings.",
+            hint="Use a fresh key for a new run.",
+        )
+
+
+def _check_room(session: Session) -> None:
+    _, num_queued = run_rows.list_runs(session, states=[RunState.QUEUED], limit=1, offset=0)
+    if num_queued >= MAX_QUEUED:
+        raise Unavailable(f"{num_queued} runs are waiting already.", hint="Stop some of them first.")
+
+
+def _default_name(session: Session, plan: RunPlan) -> str:
+    _, num_earlier = run_rows.list_runs(
+        session, recipe=plan.recipe.name, dataset=plan.dataset, limit=1, offset=0
+    )
+    number = num_earlier + 1
+    while True:
+        name = f"{plan.recipe.name} on {plan.dataset_title} #{number}"
+        matches, _ = run_rows.list_runs(session, q=name, limit=100, offset=0)
+        if all(run.name != name for run in matches):
+            return name
+        number += 1

@@ -1,0 +1,64 @@
+"""Whether a run folder holds anything the database has not acknowledged."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Final
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from app.store import logs
+from app.store import runs as run_rows
+from app.store.models import Snapshot
+from trainer.protocol.events import Stream, snapshot_name
+from trainer.protocol.run_folder import RunPaths, segments
+
+TAIL_BYTES: Final = 1024 * 1024
+
+
+def has_unshipped(session: Session, run_id: str, paths: RunPaths) -> bool:
+    """Whether events, output or snapshots of this run are in its folder only."""
+    if not paths.root.is_dir() or not paths.token.exists():
+        return False
+    marks = run_rows.stream_marks(session, run_id)
+    return (
+        any(last_seq(paths.spool(stream)) > marks.get(stream, 0) for stream in Stream)
+        or _has_output_beyond(session, run_id, paths)
+        or _has_snapshot_beyond(session, run_id, paths)
+    )
+
+
+def last_seq(spool: Path) -> int:
+    """The number of the last whole event of a spool folder; 0 when there is none."""
+    for segment in reversed(segments(spool)):
+        for line in reversed(_tail(segment).split(b"\n")[:-1]):  # what follows the last newline is torn
+            try:
+                return int(json.loads(line)["seq"])
+            except (ValueError, KeyError, TypeError):
+                continue
+    return 0
+
+
+def _tail(path: Path) -> bytes:
+    with path.open("rb") as file:
+        size = file.seek(0, os.SEEK_END)
+        file.seek(max(0, size - TAIL_BYTES))
+        return file.read()
+
+
+def _has_output_beyond(session: Session, run_id: str, paths: RunPaths) -> bool:
+    for folder in (paths.root / "attempts").glob("[0-9][0-9][0-9]"):
+        output = paths.output(int(folder.name))
+        size = output.stat().st_size if output.exists() else 0
+        if size > logs.output_have(session, run_id, int(folder.name)):
+            return True
+    return False
+
+
+def _has_snapshot_beyond(session: Session, run_id: str, paths: RunPaths) -> bool:
+    stored = set(session.scalars(select(Snapshot.step).where(Snapshot.run_id == run_id)))
+    known = {snapshot_name(step) for step in stored}
+    return any(path.name not in known for path in paths.snapshots.glob("step_*.json.gz"))
