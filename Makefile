@@ -21,7 +21,7 @@ lint: setup-dev  ## format, style, types, import contracts, migrations
 	$(bin)/ruff format --check .
 	$(bin)/mypy
 	$(bin)/lint-imports
-	$(bin)/alembic check
+	$(bin)/python -m alembic -c migrations/alembic.ini check
 
 format: setup-dev  ## put the code into shape
 	$(bin)/ruff check --fix .

@@ -92,23 +92,12 @@ def install(requirements: str) -> None:
 
 def _install_with_uv(requirements: str) -> bool:
     """Ten times as fast as pip. uv does not read pip's configuration, so it is told what pip would do."""
-    has_uv = subprocess.run([PYTHON, "-m", "pip", "install", "-qq", "uv"], check=False).returncode == 0
+    has_uv = subprocess.run([str(PYTHON), "-m", "pip", "install", "-qq", "uv"], check=False).returncode == 0
     if not has_uv:
         return False
     options, environment = _uv_options(_pip_configuration())
-    command = [
-        PYTHON,
-        "-m",
-        "uv",
-        "pip",
-        "install",
-        "--quiet",
-        "--python",
-        PYTHON,
-        *options,
-        "-r",
-        requirements,
-    ]
+    command = [str(PYTHON), "-m", "uv", "pip", "install", *_quietly(), "--python", str(PYTHON), *options]
+    command += ["-r", requirements]
     if subprocess.run(command, cwd=ROOT, env=environment, check=False).returncode == 0:
         return True
     print("setup: uv could not, trying pip", flush=True)
