@@ -1,5 +1,5 @@
 // @ts-check
-/** Light and dark: the system's choice, unless the reader made another. */
+/** Light and dark: the system's choice, unless the reader made another (`before_paint.js` applies it on loading). */
 
 const KEY = "signalbox.theme";
 
@@ -8,16 +8,6 @@ export function currentTheme() {
   const chosen = document.documentElement.dataset.theme;
   if (chosen === "light" || chosen === "dark") return chosen;
   return matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
-}
-
-/** Apply the remembered choice; runs before the page is painted. */
-export function restoreTheme() {
-  try {
-    const chosen = localStorage.getItem(KEY);
-    if (chosen === "light" || chosen === "dark") document.documentElement.dataset.theme = chosen;
-  } catch {
-    // storage may be switched off; the system's choice stands
-  }
 }
 
 export function toggleTheme() {

@@ -1,0 +1,118 @@
+"""The pages people open.  Each is a frame with the facts it needs first; ES modules fill the rest."""
+
+from __future__ import annotations
+
+import time
+from typing import Any, Final
+
+from apiflask import APIBlueprint
+from flask import Flask, Response, make_response, redirect, render_template, request, send_file, url_for
+from flask.typing import ResponseReturnValue
+
+from app.charts.catalogue import charts_of
+from app.charts.chart import describe
+from app.container import container
+from app.errors import NotFound, SignalboxError
+from app.routes.plotly_asset import compressed_plotly, plotly_source, plotly_version
+from app.security.access import public, requires
+
+ONE_YEAR_S: Final = 365 * 24 * 3600
+
+bp = APIBlueprint("pages", __name__, enable_openapi=False)
+
+
+@bp.app_context_processor
+def frame() -> dict[str, Any]:
+    """What every page's frame needs: addresses, and the server's clock."""
+    return {
+        "plotly_url": url_for("pages.plotly_script", version=plotly_version()),
+        "server_time": time.time(),
+    }
+
+
+@bp.get("/")
+@requires("viewer")
+def runs() -> ResponseReturnValue:
+    """All runs."""
+    return render_template("runs.html")
+
+
+@bp.get("/runs/new")
+@requires("viewer")
+def new_run() -> ResponseReturnValue:
+    """The form that starts a run."""
+    return render_template("new_run.html")
+
+
+@bp.get("/runs/<run_id>")
+@requires("viewer")
+def run(run_id: str) -> ResponseReturnValue:
+    """One run, live."""
+    services = container().runs
+    return render_template(
+        "run.html",
+        run=services.to_json(services.get(run_id)),
+        charts=[describe(chart) for chart in charts_of("run")],
+    )
+
+
+@bp.get("/evolution")
+@requires("viewer")
+def evolution() -> ResponseReturnValue:
+    """Every dataset that has snapshots."""
+    return render_template("evolution.html")
+
+
+@bp.get("/evolution/<path:dataset>")
+@requires("viewer")
+def evolution_of(dataset: str) -> ResponseReturnValue:
+    """What the model answered at each snapshot of one dataset."""
+    return render_template(
+        "evolution_dataset.html",
+        dataset=dataset,
+        charts=[describe(chart) for chart in charts_of("evolution")],
+    )
+
+
+@bp.get("/login")
+@public
+def login() -> ResponseReturnValue:
+    """Trades the one-time code in the address's fragment for a session."""
+    return render_template("login.html")
+
+
+@bp.get("/favicon.ico")
+@public
+def favicon() -> ResponseReturnValue:
+    """Browsers ask for it by habit."""
+    return redirect(url_for("static", filename="favicon.svg"), 301)
+
+
+@bp.get("/static/vendor/plotly-<version>.js")
+@public
+def plotly_script(version: str) -> ResponseReturnValue:
+    """The installed package's plotly.js; its version is in the address, so it may be kept for good."""
+    if version != plotly_version():
+        raise NotFound(f"plotly.js {version} is not installed", hint=f"installed is {plotly_version()}")
+    if request.accept_encodings["gzip"] > 0:
+        path = compressed_plotly(container().settings.instance / "cache")
+        response = send_file(path, mimetype="text/javascript", max_age=ONE_YEAR_S, conditional=True)
+        response.headers["Content-Encoding"] = "gzip"
+    else:
+        response = send_file(
+            plotly_source(), mimetype="text/javascript", max_age=ONE_YEAR_S, conditional=True
+        )
+    response.headers["Vary"] = "Accept-Encoding"
+    response.cache_control.immutable = True
+    return response
+
+
+def error_page(error: SignalboxError) -> Response:
+    """An error as a page that says what happened and where to go on."""
+    page = render_template("error.html", status=error.status, message=error.message, hint=error.hint)
+    return make_response(page, error.status)
+
+
+def register(app: Flask) -> None:
+    """Add the pages to ``app``."""
+    app.register_blueprint(bp)

@@ -1,0 +1,39 @@
+// @ts-check
+/** Small questions about runs that several pages ask. Pure. */
+import { ACTIVE, ENDED } from "./states.js";
+
+/** @typedef {Record<string, any>} Run the JSON of GET /api/runs/ID */
+
+/** Whether a run belongs into a filter group. @param {Run} run @param {string} group */
+export function inGroup(run, group) {
+  if (group === "active") return ACTIVE.has(run.state) || run.state === "queued";
+  if (group === "finished") return run.state === "finished" || run.state === "stopped";
+  if (group === "trouble") return run.state === "failed" || run.state === "lost" || run.state === "stalled";
+  return true;
+}
+
+/** @param {Run} run @param {string} text every word must occur somewhere */
+export function matchesText(run, text) {
+  const haystack = [run.name, run.recipe, run.dataset, run.state, run.id, run.device ?? "", ...(run.tags ?? [])].join(" ").toLowerCase();
+  return text.toLowerCase().split(/\s+/).every((word) => haystack.includes(word));
+}
+
+/** A dataset in a word: a path's last part without its ending. @param {string} dataset */
+export function datasetWord(dataset) {
+  return dataset.includes("/") ? (dataset.split("/").at(-1) ?? dataset).replace(/\.[a-z]+$/, "") : dataset;
+}
+
+/** The newest loss, whichever kind the run reports. @param {Run} run @returns {{name: string, value: number} | null} */
+export function latestLoss(run) {
+  for (const name of ["train/loss", "eval/loss"]) {
+    const value = run.latest?.[name];
+    if (typeof value === "number") return { name, value };
+  }
+  return null;
+}
+
+/** How long it has been or was running, in seconds. @param {Run} run @param {number} now Unix seconds */
+export function runningSeconds(run, now) {
+  if (run.started_at === null || run.started_at === undefined) return null;
+  return (ENDED.has(run.state) ? run.ended_at ?? run.heartbeat_at ?? now : now) - run.started_at;
+}

@@ -1,0 +1,4 @@
+// @ts-check
+import { openStillShell } from "../lib/shell.js";
+
+openStillShell();
