@@ -30,6 +30,7 @@ class Block:
         return len(self.steps)
 
     def to_wire(self) -> dict[str, Any]:
+        """Encode as JSON-safe values: columns become base64 of their little-endian bytes."""
         return {
             "attempt": self.attempt,
             "names": self.names,
@@ -82,6 +83,7 @@ class Batch:
     events: list[dict[str, Any]] = field(default_factory=list)
 
     def to_wire(self) -> dict[str, Any]:
+        """Encode as JSON-safe values."""
         return {
             "run": self.run,
             "stream": self.stream.value,
