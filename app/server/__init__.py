@@ -1,0 +1,1 @@
+"""Running the application as a server process: lock, port, log, gunicorn."""
