@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, Final
 
 from app.domain.run_states import ENDED, RESUMABLE, RunState
-from app.store.models import Attempt, Checkpoint, Run
+from app.store.models import Attempt, Checkpoint, Run, RunEvent
+
+_EVENT_FIXED: Final = frozenset({"stream", "seq", "t", "type"})
 
 
 def run_to_json(run: Run) -> dict[str, Any]:
@@ -73,6 +75,12 @@ def checkpoint_to_json(checkpoint: Checkpoint) -> dict[str, Any]:
         "reason": checkpoint.reason,
         "created_at": checkpoint.created_at,
     }
+
+
+def event_to_json(event: RunEvent) -> dict[str, Any]:
+    """A sparse event as it came, with the stream that numbered it."""
+    body = {name: value for name, value in event.body.items() if name not in _EVENT_FIXED}
+    return {"stream": event.stream, "seq": event.seq, "t": event.t, "type": event.type, **body}
 
 
 def finite(value: object) -> float | None:

@@ -22,7 +22,7 @@ from app.launchers.launcher import Launcher
 from app.services.queue import RunFeed
 from app.services.run_ids import new_run_id
 from app.services.run_plan import RunPlan, plan_run, preview_of
-from app.services.run_shape import run_to_json
+from app.services.run_reader import RunReader
 from app.store import runs as run_rows
 from app.store.engine import Store
 from app.store.models import Run
@@ -41,8 +41,8 @@ class DeletionFeed(RunFeed, Protocol):
         """Tell the watchers that this run no longer exists."""
 
 
-class Runs:
-    """The use cases of runs."""
+class Runs(RunReader):
+    """The use cases of runs: everything that can be read of them, and everything that changes them."""
 
     def __init__(
         self,
@@ -64,7 +64,7 @@ class Runs:
             send_command: sends an order over a run's link; False when there is no link.
             wake_queue: called when a run was queued or room was made.
         """
-        self._store = store
+        super().__init__(store)
         self._settings = settings
         self._live = live
         self._launcher = launcher
@@ -74,19 +74,6 @@ class Runs:
     def paths(self, run_id: str) -> RunPaths:
         """The folder of a run; ``run_id`` must come from the database."""
         return RunPaths(self._settings.runs_dir / run_id)
-
-    def to_json(self, run: Run) -> dict[str, Any]:
-        """The run as REST, sockets and pages show it."""
-        return run_to_json(run)
-
-    def get(self, run_id: str) -> Run:
-        """The run.
-
-        Raises:
-            NotFound: there is none with this id.
-        """
-        with self._store.read() as session:
-            return run_rows.get_run(session, run_id)
 
     def create(
         self,
@@ -256,7 +243,7 @@ class Runs:
         def work(session: Session) -> None:
             if RunState(run_rows.get_run(session, run_id).state) not in ENDED:
                 raise Conflict(f"Run {run_id} was started again.", hint="Stop it first, then delete it.")
-            run_rows.delete_run(session, run_id)
+            run_rows.delete(session, run_id)
 
         self._store.write(work)
         self._discard(run_id, purge=purge)

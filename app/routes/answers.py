@@ -1,0 +1,284 @@
+"""Shapes of what the API answers; the OpenAPI document is made from these.
+
+They describe, they do not convert: routes answer with what the services
+return.  Numbers that JSON cannot say (NaN, infinities) are null.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from app.domain.run_states import RunState
+
+
+class Answer(BaseModel):
+    """Base of all answers: fields may be added later, so clients must ignore unknown ones."""
+
+    model_config = ConfigDict(extra="allow")
+
+
+class ErrorFacts(Answer):
+    """What went wrong, where, and what to do."""
+
+    code: str
+    message: str
+    field: str | None = None
+    hint: str | None = None
+
+
+class ErrorAnswer(Answer):
+    """The one shape of errors."""
+
+    error: ErrorFacts
+
+
+class EvolutionErrorAnswer(Answer):
+    """The shape of errors under ``/api/evolution/``, as older clients print it."""
+
+    error: str
+    code: str
+    hint: str | None = None
+
+
+class RunAnswer(Answer):
+    """A run. Times are Unix seconds."""
+
+    id: str
+    name: str
+    recipe: str
+    dataset: str
+    params: dict[str, Any]
+    tags: list[str]
+    policy: dict[str, Any]
+    profile: str
+    priority: int
+    state: RunState
+    reason: str | None
+    is_ended: bool
+    is_resumable: bool
+    stop_requested: bool
+    step: int
+    total_steps: int | None
+    epoch: float | None
+    num_epochs: int | None
+    phase: str | None
+    device: str | None
+    heartbeat_at: float | None
+    progress_at: float | None
+    attempt: int = Field(description="The latest launch; 0 before the first.")
+    exit_code: int | None
+    exit_signal: int | None
+    queued_at: float
+    created_at: float
+    started_at: float | None
+    ended_at: float | None
+    latest: dict[str, float | None] = Field(description="The newest value of each metric.")
+
+
+class RunListAnswer(Answer):
+    """One page of runs, newest first; ``total`` counts all that match."""
+
+    runs: list[RunAnswer]
+    total: int
+
+
+class AttemptAnswer(Answer):
+    """One launch of a run's trainer."""
+
+    attempt: int
+    from_step: int
+    pid: int | None
+    started_at: float
+    ended_at: float | None
+    exit_code: int | None
+    exit_signal: int | None
+    command: list[str]
+
+
+class AttemptListAnswer(Answer):
+    """All launches of a run, first to last."""
+
+    attempts: list[AttemptAnswer]
+
+
+class VariableAnswer(Answer):
+    """One variable of the trainer's environment."""
+
+    name: str
+    value: str
+    reason: str
+    source: str
+
+
+class EnvironmentAnswer(Answer):
+    """What an attempt was started with."""
+
+    attempt: int
+    command: list[str]
+    environment: list[VariableAnswer]
+
+
+class PreviewAnswer(Answer):
+    """What a run would be started with."""
+
+    command: list[str]
+    environment: list[VariableAnswer]
+    params: dict[str, Any]
+    dataset: str
+
+
+class CheckpointAnswer(Answer):
+    """A checkpoint in the run folder."""
+
+    attempt: int
+    step: int
+    file: str
+    bytes: int
+    sha256: str
+    metrics: dict[str, float | None]
+    best: bool
+    reason: str
+    created_at: float
+
+
+class CheckpointListAnswer(Answer):
+    """All announced checkpoints, by step."""
+
+    checkpoints: list[CheckpointAnswer]
+
+
+class EventListAnswer(Answer):
+    """Sparse events, oldest first: ``seq``, ``t``, ``type``, ``stream`` and what the type says."""
+
+    events: list[dict[str, Any]]
+
+
+class LogsAnswer(Answer):
+    """A piece of an attempt's output. ``offset`` and ``next_offset`` count bytes."""
+
+    run: str
+    attempt: int
+    offset: int
+    next_offset: int = Field(description="Where the following piece starts.")
+    total_bytes: int
+    text: str
+
+
+class MetricNameAnswer(Answer):
+    """One series of a run."""
+
+    name: str
+    total_points: int
+
+
+class MetricNamesAnswer(Answer):
+    """All series of a run."""
+
+    metrics: list[MetricNameAnswer]
+
+
+class SeriesAnswer(Answer):
+    """Points of one series, never more than the budget, never without its spikes."""
+
+    name: str
+    steps: list[int]
+    times: list[float]
+    values: list[float | None]
+    total_points: int
+    downsampled: bool
+
+
+class RunSeriesAnswer(SeriesAnswer):
+    """Points of the series of one of several runs."""
+
+    run: str
+
+
+class ManySeriesAnswer(Answer):
+    """One metric of several runs; runs that lack it are left out."""
+
+    name: str
+    series: list[RunSeriesAnswer]
+
+
+class RecipeListAnswer(Answer):
+    """What can be trained: parameters with types, bounds and help, presets, datasets."""
+
+    recipes: list[dict[str, Any]]
+
+
+class DatasetAnswer(Answer):
+    """A built-in dataset, or a file under a dataset folder."""
+
+    name: str
+    kind: str = Field(description="builtin or file")
+    title: str
+
+
+class DatasetListAnswer(Answer):
+    """What can be trained on, and where files are looked for."""
+
+    datasets: list[DatasetAnswer]
+    folders: list[str]
+
+
+class EvolutionDatasetAnswer(Answer):
+    """A dataset that has snapshots."""
+
+    name: str
+    snapshot_count: int
+    first_step: int
+    last_step: int
+    path: str
+
+
+class EvolutionDatasetsAnswer(Answer):
+    """All datasets with snapshots, newest step first."""
+
+    datasets: list[EvolutionDatasetAnswer]
+
+
+class SnapshotEntryAnswer(Answer):
+    """A snapshot without its examples."""
+
+    step: int
+    timestamp: str
+    summary: dict[str, Any]
+    filename: str
+
+
+class SnapshotListAnswer(Answer):
+    """The snapshots of one run on one dataset, by step."""
+
+    snapshots: list[SnapshotEntryAnswer]
+
+
+class ExampleAnswer(Answer):
+    """What the model answered to one example at one step."""
+
+    example_id: str
+    step: int
+    input: str
+    expected_output: str
+    model_output: str
+    loss: float | None
+    exact_match: bool
+    output_length: int
+    similarity: float | None
+
+
+class SnapshotAnswer(Answer):
+    """What the model answered to all examples at one step."""
+
+    snapshot_id: str
+    training_step: int
+    timestamp: str
+    model_version: str
+    examples: list[ExampleAnswer]
+    summary: dict[str, Any]
+
+
+class EvolutionAnswer(Answer):
+    """An object of the evolution view."""

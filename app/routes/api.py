@@ -1,0 +1,33 @@
+"""All of the REST API in one place: its blueprints and its OpenAPI document."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from apiflask import APIFlask
+
+from app.routes import (
+    datasets_api,
+    evolution_api,
+    metrics_api,
+    openapi,
+    recipes_api,
+    run_details_api,
+    runs_api,
+)
+
+BLUEPRINTS: Final = (
+    runs_api.bp,
+    run_details_api.bp,
+    metrics_api.bp,
+    recipes_api.bp,
+    datasets_api.bp,
+    evolution_api.bp,
+)
+
+
+def register(app: APIFlask) -> None:
+    """Add the API to ``app`` and let ``GET /openapi.json`` describe all of it."""
+    for blueprint in BLUEPRINTS:
+        app.register_blueprint(blueprint)
+    openapi.describe(app)

@@ -1,0 +1,161 @@
+"""``/api/evolution``: what a model answered at each snapshot.
+
+Addresses and shapes are those that clients of the original system know; fields
+may be added, never renamed.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+from urllib.parse import quote
+
+from apiflask import APIBlueprint
+from flask import Response, redirect, request
+from werkzeug.wrappers import Response as AnyResponse
+
+from app.container import container
+from app.errors import InvalidRequest
+from app.routes.answers import (
+    EvolutionAnswer,
+    EvolutionDatasetsAnswer,
+    SnapshotAnswer,
+    SnapshotListAnswer,
+)
+from app.routes.inputs import takes_query
+from app.routes.replies import reply
+from app.routes.requests import CompareQuery, EvolutionQuery, ExamplesQuery, SnapshotQuery
+from app.security.access import requires
+
+NAMED_STEPS: Final = frozenset({"latest", "first", "best"})
+LARGEST_STEP: Final = 2**53
+bp = APIBlueprint("evolution_api", __name__, url_prefix="/api/evolution")
+
+
+@bp.get("/datasets")
+@requires("viewer")
+@bp.output(EvolutionDatasetsAnswer)
+@bp.doc(tags=["Evolution"])
+def datasets() -> Response:
+    """List the datasets that have snapshots, newest step first."""
+    return reply({"datasets": container().evolution.datasets()})
+
+
+@bp.get("/<path:dataset>/snapshots")
+@requires("viewer")
+@takes_query(EvolutionQuery)
+@bp.output(SnapshotListAnswer)
+@bp.doc(tags=["Evolution"])
+def snapshots(dataset: str, query: EvolutionQuery) -> Response:
+    """List the snapshots of a run on a dataset, by step."""
+    return _cacheable(reply({"snapshots": container().evolution.snapshots(dataset, run=query.run)}))
+
+
+@bp.get("/<path:dataset>/snapshot/<step>")
+@requires("viewer")
+@takes_query(SnapshotQuery)
+@bp.output(SnapshotAnswer)
+@bp.doc(tags=["Evolution"], responses={304: "The client's copy is current"})
+def snapshot(dataset: str, step: str, query: SnapshotQuery) -> Response:
+    """Show what the model answered at one step: a number, `latest`, `first` or `best`."""
+    return _snapshot(dataset, step, query)
+
+
+@bp.get("/snapshot/<path:dataset>/<step>")
+@requires("viewer")
+@takes_query(SnapshotQuery)
+@bp.output(SnapshotAnswer)
+@bp.doc(tags=["Evolution"], responses={308: "The right address is in `Location`"})
+def swapped(dataset: str, step: str, query: SnapshotQuery) -> AnyResponse:
+    """Redirect from the swapped address that old clients use."""
+    if dataset == "snapshot":  # a dataset of that name: this is the right address already
+        return _snapshot(dataset, step, query)
+    target = f"/api/evolution/{quote(dataset)}/snapshot/{quote(step, safe='')}"
+    suffix = f"?{request.query_string.decode('latin-1')}" if request.query_string else ""
+    return redirect(target + suffix, 308)
+
+
+@bp.get("/<path:dataset>/examples")
+@requires("viewer")
+@takes_query(ExamplesQuery)
+@bp.output(EvolutionAnswer)
+@bp.doc(tags=["Evolution"])
+def examples(dataset: str, query: ExamplesQuery) -> Response:
+    """List a dataset's fixed examples with their first and newest result."""
+    found = container().evolution.examples(
+        dataset, run=query.run, limit=query.limit, offset=query.offset, q=query.q
+    )
+    return reply(found)
+
+
+@bp.get("/<path:dataset>/examples/<example_id>")
+@requires("viewer")
+@takes_query(EvolutionQuery)
+@bp.output(EvolutionAnswer)
+@bp.doc(tags=["Evolution"])
+def example(dataset: str, example_id: str, query: EvolutionQuery) -> Response:
+    """Show one example's way through all snapshots."""
+    return reply(container().evolution.example(dataset, example_id, run=query.run))
+
+
+@bp.get("/<path:dataset>/compare")
+@requires("viewer")
+@takes_query(CompareQuery)
+@bp.output(EvolutionAnswer)
+@bp.doc(tags=["Evolution"])
+def compare(dataset: str, query: CompareQuery) -> Response:
+    """Compare two steps: which examples were fixed, broken, are still right, still wrong."""
+    found = container().evolution.compare(
+        dataset, _step(query.start, field="from"), _step(query.stop, field="to"), run=query.run
+    )
+    return reply(found)
+
+
+def _snapshot(dataset: str, step: str, query: SnapshotQuery) -> Response:
+    found = container().evolution.snapshot(
+        dataset,
+        _step(step, field="step"),
+        run=query.run,
+        limit=query.limit,
+        offset=query.offset,
+        sort=query.sort,
+        filter=query.filter,
+        q=query.q,
+    )
+    if query.format == "csv":
+        return _cacheable(_csv(found["examples"], name=str(found["snapshot_id"])))
+    return _cacheable(reply(found))
+
+
+def _step(text: str, *, field: str) -> int | str:
+    """A named step as it is, a number as a number; so large a number that no snapshot has it is cut."""
+    if text in NAMED_STEPS:
+        return text
+    if not (text.isascii() and text.isdigit()):
+        raise InvalidRequest(
+            f"{text[:40]!r} is no step", field=field, hint="write a whole number, latest, first or best"
+        )
+    return LARGEST_STEP if len(text) > 16 else min(LARGEST_STEP, int(text))
+
+
+def _cacheable(response: Response) -> Response:
+    """With an ETag, so that asking again for what has not changed costs next to nothing."""
+    response.add_etag()
+    response.cache_control.no_cache = True
+    response.make_conditional(request)
+    return response
+
+
+def _csv(rows: Sequence[Mapping[str, Any]], *, name: str) -> Response:
+    scalar = (str, int, float, bool, type(None))
+    columns = dict.fromkeys(key for row in rows for key, value in row.items() if isinstance(value, scalar))
+    text = io.StringIO()
+    writer = csv.DictWriter(text, fieldnames=list(columns), extrasaction="ignore")
+    writer.writeheader()
+    writer.writerows(rows)
+    response = Response(text.getvalue(), mimetype="text/csv")
+    file_name = "".join(character if character.isalnum() else "_" for character in name)[:100]
+    response.headers["Content-Disposition"] = f"attachment; filename*=UTF-8''{quote(file_name)}.csv"
+    return response

@@ -1,0 +1,162 @@
+"""Shapes of what clients send; the OpenAPI document is made from these."""
+
+from __future__ import annotations
+
+import unicodedata
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, Field
+from pydantic.json_schema import SkipJsonSchema
+
+from app.domain.run_states import RunState
+from app.routes.inputs import Body, Query
+from trainer.protocol.events import EventType
+
+
+def _plain_text(text: str) -> str:
+    for character in text:
+        if unicodedata.category(character) in ("Cc", "Cs"):
+            raise ValueError(f"must not hold the control character U+{ord(character):04X}")
+    if not text.strip():
+        raise ValueError("must not be blank")
+    return text
+
+
+Name = Annotated[str, Field(min_length=1, max_length=200), AfterValidator(_plain_text)]
+Tag = Annotated[str, Field(min_length=1, max_length=64), AfterValidator(_plain_text)]
+Tags = Annotated[list[Tag], Field(max_length=20)]
+Priority = Annotated[int, Field(ge=-100, le=100, description="Higher starts first.")]
+Profile = Literal["auto", "safe", "classic"]
+Optional = SkipJsonSchema[None]  # may be left out, but null is not a value of it
+
+
+class Policy(Body):
+    """What to do when a run gets into trouble."""
+
+    max_attempts: int | Optional = Field(default=None, ge=1, le=20)
+    on_stall: Literal["report", "retry", "stop"] | Optional = None
+
+
+class TrainingRequest(Body):
+    """What to train: enough for a preview."""
+
+    recipe: str = Field(min_length=1, max_length=64, description="A name from GET /api/recipes.")
+    dataset: str = Field(
+        min_length=1, max_length=1024, description="A built-in name, or a file under a dataset folder."
+    )
+    params: dict[str, Any] = Field(default_factory=dict, max_length=500)
+    profile: Profile = "auto"
+
+
+class RunRequest(TrainingRequest):
+    """A run to be queued."""
+
+    name: Name | Optional = None
+    tags: Tags = Field(default_factory=list)
+    policy: Policy = Field(default_factory=Policy)
+    priority: Priority = 0
+
+
+class RunChanges(Body):
+    """What may change of a run that exists."""
+
+    name: Name | Optional = None
+    tags: Tags | Optional = None
+    priority: Priority | Optional = None
+
+
+class RunListQuery(Query):
+    """Which runs to list, newest first."""
+
+    state: str | Optional = Field(
+        default=None, description=f"One state or several with commas: {', '.join(RunState)}."
+    )
+    recipe: str | Optional = None
+    dataset: str | Optional = None
+    q: str | Optional = Field(default=None, max_length=200, description="Looked for in name, id and tags.")
+    limit: int = Field(default=100, ge=1, le=1000)
+    offset: int = Field(default=0, ge=0, le=10**9)
+
+
+class DeleteQuery(Query):
+    """How thoroughly to delete."""
+
+    purge: bool = Field(default=False, description="Delete the run folder instead of moving it to trash.")
+
+
+class AttemptQuery(Query):
+    """Which launch of the trainer."""
+
+    attempt: int | Optional = Field(default=None, ge=1, le=10**6, description="Default: the newest.")
+
+
+class LogsQuery(Query):
+    """Which bytes of an attempt's output."""
+
+    attempt: int | Optional = Field(default=None, ge=1, le=10**6, description="Default: the newest.")
+    offset: int = Field(
+        default=-65536, ge=-(2**53), le=2**53, description="First byte; negative counts from the end."
+    )
+    limit: int = Field(default=65536, ge=1, le=4 * 1024 * 1024, description="Bytes.")
+
+
+class EventsQuery(Query):
+    """Which sparse events."""
+
+    types: str | Optional = Field(
+        default=None, description=f"Several with commas: {', '.join(EventType)}. Default: all."
+    )
+    limit: int = Field(default=200, ge=1, le=5000)
+
+
+class SeriesQuery(Query):
+    """Which points of a series, and how many at most."""
+
+    x: Literal["step", "time"] = Field(default="step", description="What from and to are measured in.")
+    points: int = Field(default=1500, description="Pixel budget; taken as 10 at least and 5000 at most.")
+    start: float | Optional = Field(default=None, alias="from", description="Step, or Unix seconds.")
+    stop: float | Optional = Field(default=None, alias="to", description="Step, or Unix seconds, inclusive.")
+    after: int | Optional = Field(
+        default=None, ge=0, le=2**53, description="Only points numbered from here on, in order of arrival."
+    )
+
+
+class ManySeriesQuery(Query):
+    """One metric of several runs."""
+
+    runs: str = Field(min_length=1, max_length=20_000, description="Run ids with commas, at most 500.")
+    name: str = Field(min_length=1, max_length=200)
+    x: Literal["step", "time"] = "step"
+    points: int = Field(default=500, description="Pixel budget of each series; 10 at least, 5000 at most.")
+
+
+class EvolutionQuery(Query):
+    """Which run's snapshots; without one, the newest run of the dataset that has any."""
+
+    run: str | Optional = Field(default=None, max_length=64)
+
+
+class SnapshotQuery(EvolutionQuery):
+    """Which examples of a snapshot, in which order, in which format."""
+
+    limit: int | Optional = Field(default=None, ge=1, le=100_000)
+    offset: int = Field(default=0, ge=0, le=10**9)
+    sort: str | Optional = Field(default=None, max_length=40, description="A column; - in front: falling.")
+    filter: Literal["all", "correct", "incorrect"] = "all"
+    q: str | Optional = Field(default=None, max_length=200, description="Looked for in all texts.")
+    format: Literal["json", "csv"] = "json"
+
+
+class ExamplesQuery(EvolutionQuery):
+    """A page of a dataset's examples."""
+
+    limit: int = Field(default=100, ge=1, le=1000)
+    offset: int = Field(default=0, ge=0, le=10**9)
+    q: str | Optional = Field(default=None, max_length=200)
+
+
+class CompareQuery(EvolutionQuery):
+    """The two steps to compare; each a number, ``first``, ``latest`` or ``best``."""
+
+    start: str = Field(default="first", alias="from", max_length=40)
+    stop: str = Field(default="latest", alias="to", max_length=40)
