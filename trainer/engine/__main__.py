@@ -1,0 +1,43 @@
+"""The trainer process: ``python -m trainer.engine RUN_DIR --attempt N``.
+
+Exit code 0: finished, or stopped with a checkpoint. 1: an exception, its
+traceback on standard error. SIGUSR1 writes all threads' stacks into the
+attempt's ``stacks.txt``, from the first moment on: the handler is set before
+anything heavy is imported, and needs neither memory nor the interpreter lock.
+"""
+
+from __future__ import annotations
+
+import argparse
+import faulthandler
+import importlib
+import signal
+from pathlib import Path
+
+from trainer.protocol.run_folder import RunPaths
+
+
+def main() -> None:
+    """Parse the command line and train."""
+    parser = argparse.ArgumentParser(
+        prog="python -m trainer.engine", description="Trains one attempt of a run."
+    )
+    parser.add_argument("run_dir", type=Path, help="the run's folder, with its spec.json")
+    parser.add_argument("--attempt", type=int, default=1, help="number of this launch, from 1")
+    arguments = parser.parse_args()
+    if arguments.attempt < 1:
+        parser.error("--attempt counts from 1")
+    paths = RunPaths(arguments.run_dir.absolute())
+    if not paths.spec.exists():
+        parser.error(f"{paths.root} is not a run folder: it has no spec.json")
+    stacks = paths.attempt(arguments.attempt) / "stacks.txt"
+    stacks.parent.mkdir(parents=True, exist_ok=True)
+    with stacks.open("ab", buffering=0) as file:
+        if hasattr(signal, "SIGUSR1"):
+            faulthandler.register(signal.SIGUSR1, file=file, all_threads=True)
+        process = importlib.import_module("trainer.engine.process")  # only now: it loads torch
+        process.train_run(paths, attempt=arguments.attempt)
+
+
+if __name__ == "__main__":
+    main()
