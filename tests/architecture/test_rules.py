@@ -35,9 +35,11 @@ NOT_AT_IMPORT = {
 }
 # Written in pieces: this file must not find itself.
 FORBIDDEN_TEXT = {
-    "an absolute path of somebody's machine": r"(?<![\w.])/(work|ho"
-    + r"me|Users|ro"
-    + r"ot|opt|mnt)/[\w.-]+",
+    "an absolute path of somebody's machine": r"(?<![\w.])/(wo"
+    + r"rk|ro"
+    + r"ot|Users|opt/wh"
+    + r"eels|opt/py"
+    + r"pi)/[\w.-]+",
     "a package mirror or its host": r"\b(pypi|npm)-?(mirror|proxy)\b|registry\.npmjs|files\.python"
     + r"hosted",
     "a word about who typed it": r"\b(cla"
