@@ -6,7 +6,7 @@ import time
 from typing import Any, Final
 
 from apiflask import APIBlueprint
-from flask import Flask, Response, make_response, redirect, render_template, request, send_file, url_for
+from flask import Response, make_response, redirect, render_template, request, send_file, url_for
 from flask.typing import ResponseReturnValue
 
 from app.charts.catalogue import charts_of
@@ -74,13 +74,6 @@ def evolution_of(dataset: str) -> ResponseReturnValue:
     )
 
 
-@bp.get("/login")
-@public
-def login() -> ResponseReturnValue:
-    """Trades the one-time code in the address's fragment for a session."""
-    return render_template("login.html")
-
-
 @bp.get("/favicon.ico")
 @public
 def favicon() -> ResponseReturnValue:
@@ -111,8 +104,3 @@ def error_page(error: SignalboxError) -> Response:
     """An error as a page that says what happened and where to go on."""
     page = render_template("error.html", status=error.status, message=error.message, hint=error.hint)
     return make_response(page, error.status)
-
-
-def register(app: Flask) -> None:
-    """Add the pages to ``app``."""
-    app.register_blueprint(bp)

@@ -1,0 +1,242 @@
+// @ts-check
+import { axisValues, fromAxisRange, timeUnit, toAxis, toAxisRange } from "./axis.js";
+import { boundLines } from "./chart_lines.js";
+import { h, icon, setText } from "./dom.js";
+import { formatBytes, formatNumber, formatPercent } from "./format.js";
+import { smooth } from "./smoothing.js";
+import { token } from "./theme.js";
+
+const FASTEST_MS = 100;
+const CONFIG = {
+  displaylogo: false,
+  responsive: false,
+  doubleClick: false,
+  modeBarButtons: [["toImage"]],
+  toImageButtonOptions: { format: "png", scale: 2 },
+};
+
+/**
+ * @typedef {import("./chart_lines.js").Definition} Definition
+ * @typedef {{step: number, time: number, kind: "attempt" | "checkpoint" | "best", label: string}} Mark
+ * @typedef {object} View what all charts of a page share
+ * @property {import("./axis.js").XKind} x @property {number} origin @property {number} smoothing
+ * @property {boolean} logX @property {boolean} logY @property {boolean} markers
+ * @property {[number, number] | null} zoom in steps, or Unix seconds
+ * @property {Mark[]} marks
+ */
+
+/** One card with a Plotly chart: drawn only while it is on screen, at most ten times a second. */
+export class ChartCard {
+  #dirty = false;
+  #visible = false;
+  #timer = 0;
+  #drawnAt = 0;
+  #cost = 0;
+  #started = false;
+  #logY = false;
+  /** @type {import("./axis.js").Unit} */
+  #unit = { divisor: 1, word: "seconds" };
+
+  /**
+   * @param {Definition} definition
+   * @param {object} page
+   * @param {any} page.plotly @param {View} page.view
+   * @param {() => string[]} page.names series there are
+   * @param {(name: string) => import("./series.js").Columns} page.columns
+   * @param {(zoom: [number, number] | null) => void} page.onZoom
+   */
+  constructor(definition, page) {
+    this.definition = definition;
+    this.page = page;
+    this.plot = h("div", { class: "chart-plot" });
+    this.empty = h("p", { class: "chart-empty muted", text: definition.empty });
+    this.value = h("span", { class: "chart-value num" });
+    this.logButton = h("button", {
+      type: "button", class: "button button-quiet button-small", text: "log", "aria-pressed": "false",
+      title: "Logarithmic y axis", onclick: () => this.#toggleLog(),
+    });
+    this.expandButton = h("button", {
+      type: "button", class: "button button-quiet button-small button-icon expand", "aria-pressed": "false",
+      "aria-label": `Widen ${definition.title}`, title: "Widen", onclick: () => this.#toggleWide(),
+    }, icon("expand"));
+    this.element = h(
+      "article",
+      { class: "card chart-card", dataset: { testid: `chart-${definition.key}`, chart: definition.key } },
+      h("header", { class: "chart-head", title: definition.help }, h("h3", { text: definition.title }), this.value,
+        h("span", { class: "end" }, definition.log ? this.logButton : null, this.expandButton)),
+      h("div", { class: "chart" }, this.plot, this.empty),
+    );
+    this.#observe();
+  }
+
+  /** Redraw soon. */
+  refresh() {
+    this.#dirty = true;
+    if (!this.#visible || this.#timer !== 0) return;
+    const pause = Math.max(FASTEST_MS, 3 * this.#cost); // never more than a quarter of the time in one chart
+    const wait = Math.max(0, this.#drawnAt + pause - performance.now());
+    this.#timer = window.setTimeout(() => requestAnimationFrame(() => void this.#draw()), wait);
+  }
+
+  get visible() {
+    return this.#visible;
+  }
+
+  get width() {
+    return this.plot.clientWidth;
+  }
+
+  /** Series this card shows now. */
+  get bound() {
+    return boundLines(this.definition, this.page.names());
+  }
+
+  #observe() {
+    new IntersectionObserver(
+      (entries) => {
+        this.#visible = entries.at(-1)?.isIntersecting ?? false;
+        if (this.#visible && this.#dirty) this.refresh();
+      },
+      { rootMargin: "200px" },
+    ).observe(this.element);
+    let width = 0;
+    new ResizeObserver(([entry]) => {
+      if (Math.abs(entry.contentRect.width - width) < 1) return;
+      width = entry.contentRect.width;
+      if (this.#started) this.refresh();
+    }).observe(this.plot);
+  }
+
+  #toggleLog() {
+    this.#logY = !this.#logY;
+    this.logButton.setAttribute("aria-pressed", String(this.#logY));
+    this.refresh();
+  }
+
+  #toggleWide() {
+    const wide = this.element.classList.toggle("wide");
+    this.expandButton.setAttribute("aria-pressed", String(wide));
+    this.refresh();
+  }
+
+  async #draw() {
+    this.#timer = 0;
+    if (!this.#visible) return;
+    this.#dirty = false;
+    const begun = performance.now();
+    const bound = this.bound;
+    const lines = bound.map((one) => ({ ...one, columns: this.page.columns(one.name) }));
+    const points = lines.reduce((sum, { columns }) => sum + columns.steps.length, 0);
+    this.empty.hidden = points > 0;
+    this.element.hidden = points === 0 && this.definition.empty === "";
+    this.element.dataset.points = String(points);
+    this.plot.classList.toggle("is-empty", points === 0);
+    this.#showValue(lines);
+    if (points > 0) {
+      const layout = this.#layout(lines);
+      await this.page.plotly.react(this.plot, this.#traces(lines), layout, CONFIG);
+      if (!this.#started) this.#listen();
+    }
+    this.#drawnAt = performance.now();
+    this.#cost = this.#drawnAt - begun;
+    if (this.#dirty) this.refresh();
+  }
+
+  /** @param {any[]} lines */
+  #showValue(lines) {
+    const values = lines[0]?.columns.values ?? [];
+    const write = { percent: formatPercent, bytes: formatBytes }[this.definition.y_format] ?? formatNumber;
+    setText(this.value, values.length ? write(values.at(-1)) : "");
+  }
+
+  /** @param {any[]} lines */
+  #traces(lines) {
+    const { view } = this.page;
+    return lines.flatMap(({ columns, line, label, trace }, index) => {
+      const color = token(colorOf(line, index));
+      const x = axisValues(this.#xView(), this.#unit, columns);
+      const base = { ...trace, name: label, x, line: { ...trace.line, color }, marker: { ...trace.marker, color } };
+      if (!line.smooth || view.smoothing === 0) return [{ ...base, y: columns.values }];
+      return [
+        { ...base, y: columns.values, opacity: 0.25, hoverinfo: "skip", hovertemplate: null, showlegend: false, line: { ...base.line, width: 1 } },
+        { ...base, y: smooth(columns.values, view.smoothing) },
+      ];
+    });
+  }
+
+  #xView() {
+    const { view } = this.page;
+    return { kind: view.x, origin: view.origin, log: view.logX && view.x !== "wall" };
+  }
+
+  /** @param {any[]} lines */
+  #layout(lines) {
+    const { view } = this.page;
+    this.#unit = timeUnit(view.x === "relative" ? newestTime(lines) - view.origin : 0);
+    const layout = themed(structuredClone(this.definition.figure.layout));
+    const x = this.#xView();
+    layout.width = this.plot.clientWidth;
+    layout.height = this.element.classList.contains("wide") ? 420 : this.plot.clientHeight || layout.height;
+    layout.xaxis.type = x.kind === "wall" ? "date" : x.log ? "log" : "linear";
+    layout.xaxis.title = { text: x.kind === "step" ? "step" : x.kind === "relative" ? this.#unit.word : "", standoff: 6 };
+    if (view.zoom) layout.xaxis.range = toAxisRange(x, this.#unit, view.zoom);
+    else layout.xaxis.autorange = true;
+    if (this.definition.log && view.logY !== this.#logY) layout.yaxis.type = "log";
+    layout.showlegend = lines.length > 1;
+    layout.shapes = view.markers ? view.marks.map((mark) => markShape(mark, toAxis(x, this.#unit, mark.step, mark.time))) : [];
+    return layout;
+  }
+
+  #listen() {
+    this.#started = true;
+    const plot = /** @type {any} */ (this.plot);
+    plot.on("plotly_relayout", (/** @type {any} */ change) => {
+      const range = change["xaxis.range"] ?? [change["xaxis.range[0]"], change["xaxis.range[1]"]];
+      if (range[0] !== undefined && range[1] !== undefined) {
+        this.page.onZoom(fromAxisRange(this.#xView(), this.#unit, range));
+      }
+    });
+    plot.on("plotly_doubleclick", () => this.page.onZoom(null));
+  }
+}
+
+const PALETTE = ["--chart-1", "--chart-2", "--chart-3", "--chart-4", "--chart-5"];
+
+/** Series that one pattern stands for take the palette's colours in turn. @param {import("./chart_lines.js").Line} line @param {number} index */
+function colorOf(line, index) {
+  return line.series.includes("*") ? PALETTE[index % PALETTE.length] : line.color;
+}
+
+/** @param {any[]} lines */
+function newestTime(lines) {
+  return lines.reduce((newest, { columns }) => Math.max(newest, columns.times.at(-1) ?? 0), 0);
+}
+
+/** @param {Mark} mark @param {number} x */
+function markShape(mark, x) {
+  const attempt = mark.kind === "attempt";
+  return {
+    type: "line", xref: "x", yref: "paper", x0: x, x1: x, y0: 0, y1: attempt ? 1 : 0.045, layer: "below",
+    line: {
+      color: token(attempt ? "--amber" : mark.kind === "best" ? "--chart-3" : "--chart-muted"),
+      width: attempt ? 1 : 2, dash: attempt ? "dash" : "solid",
+    },
+  };
+}
+
+/** Page colours and type for a layout. @param {any} layout */
+export function themed(layout) {
+  const [text, grid] = [token("--color-muted"), token("--color-grid")];
+  const font = { family: getComputedStyle(document.body).fontFamily, size: 11, color: text };
+  const axis = { gridcolor: grid, linecolor: grid, tickcolor: grid, zerolinecolor: grid, spikecolor: token("--color-border-strong") };
+  layout.paper_bgcolor = "rgba(0,0,0,0)";
+  layout.plot_bgcolor = "rgba(0,0,0,0)";
+  layout.font = font;
+  layout.hoverlabel = { bgcolor: token("--color-surface"), bordercolor: token("--color-border-strong"), font: { ...font, color: token("--color-text") } };
+  layout.modebar = { bgcolor: "rgba(0,0,0,0)", color: token("--color-muted"), activecolor: token("--color-text") };
+  layout.transition = { duration: 0 };
+  for (const name of ["xaxis", "yaxis", "yaxis2"]) {
+    if (layout[name]) layout[name] = { ...axis, ...layout[name], gridcolor: grid };
+  }
+  return layout;
+}
