@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import faulthandler
 import importlib
+import os
 import signal
 from pathlib import Path
 
@@ -32,11 +33,11 @@ def main() -> None:
         parser.error(f"{paths.root} is not a run folder: it has no spec.json")
     stacks = paths.attempt(arguments.attempt) / "stacks.txt"
     stacks.parent.mkdir(parents=True, exist_ok=True)
-    with stacks.open("ab", buffering=0) as file:
-        if hasattr(signal, "SIGUSR1"):
-            faulthandler.register(signal.SIGUSR1, file=file, all_threads=True)
-        process = importlib.import_module("trainer.engine.process")  # only now: it loads torch
-        process.train_run(paths, attempt=arguments.attempt)
+    # Never closed: a process stuck in its last moments must still be able to say where.
+    descriptor = os.open(stacks, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
+    faulthandler.register(signal.SIGUSR1, file=descriptor, all_threads=True)
+    process = importlib.import_module("trainer.engine.process")  # only now: it loads torch
+    process.train_run(paths, attempt=arguments.attempt)
 
 
 if __name__ == "__main__":

@@ -205,7 +205,8 @@ class TrainingLoop:
 
     def _epoch(self) -> float:
         """Epochs done, with the fraction of the current one."""
-        return self.position.epoch + self.position.micro_batch / max(1, self._num_micro_batches)
+        num_micro_batches = self._num_micro_batches or self.task.num_micro_batches(self.position.epoch)
+        return self.position.epoch + self.position.micro_batch / max(1, num_micro_batches)
 
     def _fail_non_finite(self, step: int, loss: float, norm: float) -> None:
         self.reporter.metrics(step, {"train/loss": loss, "train/grad_norm": norm})
@@ -213,8 +214,9 @@ class TrainingLoop:
         newest = checkpoints.manifests(self.paths)
         saved = f"the newest checkpoint is {newest[-1].file}" if newest else "there is no checkpoint yet"
         message = (
-            f"{what} at step {step} (epoch {self.position.epoch + 1}). The weights were left as they were after"
-            f" step {step - 1}; {saved}. Lower the learning rate, lengthen the warm-up or clip gradients harder."
+            f"{what} at step {step} (epoch {self.position.epoch + 1}). The weights were left as they were"
+            f" after step {step - 1}; {saved}. Lower the learning rate, lengthen the warm-up or clip"
+            " gradients harder."
         )
         self.reporter.alert("error", "Training has diverged", message, step=step)
         raise NonFiniteLoss(message)
@@ -263,8 +265,12 @@ class TrainingLoop:
     def _snapshot(self) -> None:
         if self.snapshots.last_step == self.position.step:
             return
-        with self._phase(Phase.SNAPSHOTTING, announce=True), self._asking():
-            cost_s = self.snapshots.take(step=self.position.step, epoch=self._epoch())
+        try:
+            with self._phase(Phase.SNAPSHOTTING, announce=True), self._asking():
+                cost_s = self.snapshots.take(step=self.position.step, epoch=self._epoch())
+        except OSError as exc:  # a picture lost is no reason to end the training
+            self.reporter.snapshot_skipped(self.position.step, f"It could not be written: {exc}")
+            return
         self.budget.spend(cost_s)
 
     def _affords_last_snapshot(self, reason: str) -> bool:

@@ -6,6 +6,7 @@ import importlib
 from collections.abc import Callable
 from typing import Any
 
+from trainer.engine import checkpoints
 from trainer.engine.seeding import seed_everything
 from trainer.protocol.run_folder import RunPaths, RunSpec
 from trainer.recipes.registry import recipes
@@ -30,7 +31,9 @@ def train_run(paths: RunPaths, *, attempt: int, entry: Entry | None = None) -> N
         seed_everything(int(spec.params.get("seed", 0)))
         (entry or entry_of(spec.recipe))(spec, paths, reporter, controls)
     except StopRequested:
-        reporter.finished(0, reason="stopped", metrics={"last": {}, "best": {}})
+        saved = checkpoints.manifests(paths)  # stopped while loading: the run stands where it was saved
+        step = saved[-1].step if saved and attempt > 1 else 0
+        reporter.finished(step, reason="stopped", metrics={"last": {}, "best": {}})
     except Exception as exc:
         reporter.alert("error", type(exc).__name__, str(exc))
         raise

@@ -25,8 +25,8 @@ def save(loop: TrainingLoop, reason: str) -> Manifest:
     for name, module in loop.modules.items():
         if not checkpoints.is_finite(module.state_dict()):
             raise CheckpointError(
-                f"the weights of {name!r} are not finite after step {step}, so no checkpoint is written over the"
-                " good ones. Lower the learning rate and resume."
+                f"the weights of {name!r} are not finite after step {step}, so no checkpoint is written over"
+                " the good ones. Lower the learning rate and resume."
             )
     manifest = checkpoints.write(
         loop.paths,
@@ -110,8 +110,8 @@ def _restore(loop: TrainingLoop, path: Path) -> None:
         loop.snapshots.load_state_dict(state["snapshots"]["writer"])
     except (KeyError, TypeError, ValueError, RuntimeError) as exc:
         raise CheckpointError(
-            f"{path} does not fit this run's model or parameters: {exc}. Resume with the parameters the checkpoint"
-            " was written with, or start a new run."
+            f"{path} does not fit this run's model or parameters: {exc}. Resume with the parameters the"
+            " checkpoint was written with, or start a new run."
         ) from exc
     loop.saved_step = loop.position.step
     set_rng_state(state["rng"])

@@ -6,6 +6,11 @@ does must be deterministic in (seed, epoch, torch's and numpy's generators):
 the engine stores and restores these, and a resumed run repeats the losses bit
 for bit on CPU.
 
+``tell`` may raise :class:`StopRequested` when somebody asks to stop; let it
+pass. While the engine asks (:meth:`Task.evaluate`, :meth:`Task.probe`) the
+modules are in evaluation mode, gradients are off and the random generators are
+put back afterwards.
+
 Losses are in nats. ``step`` counts optimizer updates, a micro-batch is what
 goes through the model at once; an update sums ``accumulate`` of them.
 """
@@ -75,7 +80,11 @@ class Task(Protocol):
         """
 
     def num_micro_batches(self, epoch: int) -> int:
-        """How many micro-batches epoch ``epoch`` (from 0) has; asked after :meth:`begin_epoch`."""
+        """How many micro-batches epoch ``epoch`` (from 0) has.
+
+        Asked for any epoch at any time, so it depends on nothing but the
+        dataset and the parameters.
+        """
 
     def micro_batches(self, epoch: int, *, start: int) -> Iterator[Any]:
         """The micro-batches of ``epoch`` from number ``start`` on, deterministic in (seed, epoch).
@@ -109,9 +118,9 @@ class Task(Protocol):
 class LoopConfig:
     """How long and how to train, whatever the task is.
 
-    Counts named ``*_every`` are optimizer steps, 0 switches the thing off.
-    ``max_steps`` 0 means as many as the epochs have. ``max_grad_norm`` 0 means
-    no clipping. ``patience`` counts evaluations without a better
+    Counts named ``*_every`` are optimizer steps; 0 means only at the end of the
+    training. ``max_steps`` above 0 decides alone and repeats epochs as needed,
+    0 leaves it to ``num_epochs``. ``max_grad_norm`` 0 means no clipping. ``patience`` counts evaluations without a better
     ``best_metric`` (a name without ``eval/``). ``snapshot_budget`` is the
     share of the run's time snapshots may cost.
     """
