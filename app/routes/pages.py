@@ -6,7 +6,7 @@ import time
 from typing import Any, Final
 
 from apiflask import APIBlueprint
-from flask import Response, make_response, redirect, render_template, request, send_file, url_for
+from flask import Flask, Response, make_response, redirect, render_template, request, send_file, url_for
 from flask.typing import ResponseReturnValue
 
 from app.charts.catalogue import charts_of
@@ -104,3 +104,8 @@ def error_page(error: SignalboxError) -> Response:
     """An error as a page that says what happened and where to go on."""
     page = render_template("error.html", status=error.status, message=error.message, hint=error.hint)
     return make_response(page, error.status)
+
+
+def register(app: Flask) -> None:
+    """Add the pages to ``app``."""
+    app.register_blueprint(bp)
