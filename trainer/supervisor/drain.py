@@ -1,0 +1,40 @@
+"""Ships what a run that has ended still holds, when its dashboard was away at the end."""
+
+from __future__ import annotations
+
+import logging
+
+from trainer.protocol.events import Command
+from trainer.protocol.run_folder import RunPaths, RunSpec
+from trainer.supervisor.console import Console
+from trainer.supervisor.recovery import last_attempt
+from trainer.supervisor.run_lock import RunLock
+from trainer.supervisor.uplink import Uplink
+
+log = logging.getLogger(__name__)
+
+
+def drain(paths: RunPaths, *, timeout_s: float = 60.0) -> bool:
+    """Connect, ship everything the dashboard lacks, leave; False when some of it is still here.
+
+    Raises:
+        ProtocolError: the run folder holds no readable ``spec.json``.
+        RunLocked: a supervisor has this run, and ships it itself.
+    """
+    spec = RunSpec.load(paths)
+    with RunLock(paths):
+        newest = last_attempt(paths)
+        for attempt in range(1, newest + 1):
+            console = Console(paths, attempt)
+            console.update(last=True)  # what a killed supervisor could not look at any more
+            console.close()
+        uplink = Uplink(paths, run=spec.run_id, attempt=max(1, newest), on_command=_too_late)
+        uplink.start()
+        try:
+            return uplink.drain(timeout_s)
+        finally:
+            uplink.close()
+
+
+def _too_late(order: Command) -> None:
+    log.info("the run has ended: '%s' comes too late", order.value)

@@ -1,0 +1,156 @@
+"""One trainer process: how it is born, how it is asked to end, what its end was.
+
+The trainer gets a session of its own, no standard input, and a file for its
+output: a pipe nobody drains would block it for good.
+
+If the supervisor itself is killed, the kernel sends the trainer SIGTERM
+(``PR_SET_PDEATHSIG``, Linux).  A trainer that nobody watches would go on
+unseen, unmeasured and unstoppable; SIGTERM lets it save a checkpoint and
+leave, so the next attempt continues where it stood.  The signal comes when the
+*thread* that started the trainer ends, so trainers are started by the main
+thread only.  Where there is no such signal, the next supervisor finds the
+trainer by its record and its environment (see ``recovery``).
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import resource
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+import psutil
+
+from trainer.protocol.files import write_atomic
+
+_PR_SET_PDEATHSIG = 1
+_PR_SET_CHILD_SUBREAPER = 36
+_OPEN_FILES = 4096
+
+
+@dataclass(frozen=True)
+class ExitStatus:
+    """How a process ended: with a code, or by a signal; exactly one of the two is set."""
+
+    code: int | None
+    signal: int | None
+    rusage: dict[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class ProcessRecord:
+    """Who the trainer is; pid and creation time together survive the reuse of pids."""
+
+    pid: int
+    create_time: float
+
+    def save(self, path: Path) -> None:
+        """Write the record, synced: it must outlive a crash of the supervisor."""
+        write_atomic(path, json.dumps(asdict(self)).encode())
+
+
+class Trainer:
+    """A started trainer; its end is collected by :meth:`poll` and never lost."""
+
+    def __init__(self, process: subprocess.Popen[bytes]) -> None:
+        self._process = process
+        self._status: ExitStatus | None = None
+        self.pid = process.pid
+        self.record = ProcessRecord(process.pid, psutil.Process(process.pid).create_time())
+
+    def poll(self) -> ExitStatus | None:
+        """The exit status once there is one; None while the trainer lives."""
+        if self._status is None:
+            pid, raw, usage = os.wait4(self.pid, os.WNOHANG)
+            if pid:
+                self._status = _status(raw, usage)
+                self._process.returncode = os.waitstatus_to_exitcode(raw)
+        return self._status
+
+    def ask_to_stop(self) -> None:
+        """SIGTERM, and SIGCONT so that a suspended trainer can obey it."""
+        for number in (signal.SIGTERM, signal.SIGCONT):
+            self._send(number)
+
+    def kill(self) -> None:
+        """SIGKILL to the trainer alone; its tree is another matter."""
+        self._send(signal.SIGKILL)
+
+    def _send(self, number: signal.Signals) -> None:
+        # unreaped, the pid cannot belong to anybody else
+        if self.poll() is None:
+            os.kill(self.pid, number)
+
+
+def spawn(argv: list[str], *, environ: dict[str, str], output: Path, cwd: Path) -> Trainer:
+    """Start ``argv`` in a session of its own; the caller must be the main thread.
+
+    Raises:
+        OSError: the program cannot be started.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        raise RuntimeError("start trainers from the main thread: the parent-death signal is bound to it")
+    output.parent.mkdir(parents=True, exist_ok=True)
+    with output.open("ab") as file:
+        process = subprocess.Popen(
+            argv,
+            stdin=subprocess.DEVNULL,
+            stdout=file,
+            stderr=subprocess.STDOUT,
+            env=environ,
+            cwd=cwd,
+            start_new_session=True,
+            preexec_fn=_die_with_parent(),
+        )
+    return Trainer(process)
+
+
+def prepare_supervisor() -> None:
+    """Become the parent of every orphan below, raise the open-file limit, leave no core dumps."""
+    libc = _libc()
+    if libc is not None:
+        libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = _OPEN_FILES if hard == resource.RLIM_INFINITY else min(_OPEN_FILES, hard)
+    if soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+
+
+def _die_with_parent() -> Callable[[], None] | None:
+    libc = _libc()
+    if libc is None:
+        return None
+    prctl, parent = libc.prctl, os.getpid()  # looked up before the fork: nothing is imported behind it
+
+    def in_child() -> None:
+        prctl(_PR_SET_PDEATHSIG, int(signal.SIGTERM), 0, 0, 0)
+        if os.getppid() != parent:  # the supervisor died between fork and prctl
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    return in_child
+
+
+def _libc() -> ctypes.CDLL | None:
+    return ctypes.CDLL(None, use_errno=True) if sys.platform == "linux" else None
+
+
+def _status(raw: int, usage: resource.struct_rusage) -> ExitStatus:
+    code = os.waitstatus_to_exitcode(raw)
+    rss_unit = 1 if sys.platform == "darwin" else 1024  # macOS counts bytes, everybody else KiB
+    figures = {
+        "user_s": usage.ru_utime,
+        "system_s": usage.ru_stime,
+        "max_rss_bytes": float(usage.ru_maxrss * rss_unit),
+        "major_faults": float(usage.ru_majflt),
+        "voluntary_switches": float(usage.ru_nvcsw),
+        "involuntary_switches": float(usage.ru_nivcsw),
+    }
+    return ExitStatus(None if code < 0 else code, -code if code < 0 else None, figures)

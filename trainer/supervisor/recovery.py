@@ -1,0 +1,107 @@
+"""What an earlier supervisor may have left behind: a trainer, files of its launch, a place to go on from."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import logging
+import signal
+import time
+from pathlib import Path
+
+import psutil
+
+from trainer.protocol.errors import ProtocolError
+from trainer.protocol.files import read_object
+from trainer.protocol.run_folder import RunPaths
+from trainer.supervisor.tree import alive, marked
+
+log = logging.getLogger(__name__)
+_HASH_BYTES = 1 << 20
+
+
+class SurvivorsLeft(Exception):
+    """Processes of an earlier attempt cannot be ended; the message names their pids."""
+
+
+def last_attempt(paths: RunPaths) -> int:
+    """The number of the newest attempt, 0 before the first."""
+    folders = (paths.root / "attempts").glob("[0-9][0-9][0-9]")
+    return max((int(folder.name) for folder in folders), default=0)
+
+
+def process_record(paths: RunPaths, attempt: int) -> Path:
+    """Where the trainer of ``attempt`` is recorded: ``{"pid", "create_time"}``."""
+    return paths.attempt(attempt) / "process.json"
+
+
+def clear_leftovers(paths: RunPaths, *, grace_s: float) -> list[int]:
+    """End what an earlier attempt left running; returns the pids found.
+
+    The trainer was told to stop when its supervisor died and may be saving a
+    checkpoint: it gets its grace.
+
+    Raises:
+        SurvivorsLeft: something does not end even when killed.
+    """
+    found = survivors(paths)
+    if not found:
+        return []
+    log.warning("an earlier attempt still runs: %s", sorted(process.pid for process in found))
+    _send(found, signal.SIGTERM)
+    _send(found, signal.SIGCONT)
+    _await_end(found, grace_s)
+    deadline = time.monotonic() + 5.0
+    while left := survivors(paths):
+        if time.monotonic() > deadline:
+            pids = ", ".join(str(process.pid) for process in left)
+            raise SurvivorsLeft(f"processes {pids} of an earlier attempt cannot be killed: reboot")
+        _send(left, signal.SIGKILL)
+        _await_end(left, 0.2)
+    return sorted(process.pid for process in found)
+
+
+def survivors(paths: RunPaths) -> list[psutil.Process]:
+    """Living processes of this run: those recorded as trainers, and those that carry its mark."""
+    found = {process.pid: process for process in marked(str(paths.root))}
+    for attempt in range(1, last_attempt(paths) + 1):
+        with contextlib.suppress(ProtocolError, psutil.Error, KeyError, TypeError, ValueError):
+            record = read_object(process_record(paths, attempt))
+            process = psutil.Process(int(record["pid"]))
+            if abs(process.create_time() - float(record["create_time"])) < 0.01 and alive(process):
+                found.setdefault(process.pid, process)
+    return list(found.values())
+
+
+def resume_step(paths: RunPaths) -> int:
+    """The step of the newest checkpoint that is whole, where the next attempt begins; 0 without one.
+
+    The same rule as the trainer's: newest manifest whose file has its size and checksum.
+    """
+    for manifest in sorted(paths.checkpoints.glob("step_*.json"), reverse=True):
+        with contextlib.suppress(ProtocolError, OSError, KeyError, TypeError, ValueError):
+            said = read_object(manifest)
+            file = paths.checkpoints / Path(str(said["file"])).name
+            if file.stat().st_size == int(said["bytes"]) and _sha256(file) == said["sha256"]:
+                return int(said["step"])
+    return 0
+
+
+def _sha256(path: Path) -> str:
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        while block := file.read(_HASH_BYTES):
+            digest.update(block)
+    return digest.hexdigest()
+
+
+def _send(processes: list[psutil.Process], number: signal.Signals) -> None:
+    for process in processes:
+        with contextlib.suppress(psutil.Error):
+            process.send_signal(number)
+
+
+def _await_end(processes: list[psutil.Process], timeout_s: float) -> None:
+    deadline = time.monotonic() + timeout_s
+    while time.monotonic() < deadline and any(alive(process) for process in processes):
+        time.sleep(0.05)

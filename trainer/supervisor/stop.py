@@ -1,0 +1,59 @@
+"""From a wish to stop to the certainty that nothing runs any more.
+
+SIGTERM first: the trainer saves a checkpoint and leaves.  When the grace has
+passed, or when somebody asks for a kill, the whole tree is killed.  Wishes come
+from any thread and any number of times; only the supervisor's loop acts.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+
+from trainer.supervisor.process import Trainer
+from trainer.supervisor.tree import ProcessTree
+
+
+class StopLadder:
+    """Remembers what was asked for, and climbs one rung when it is time."""
+
+    def __init__(self, *, grace_s: float) -> None:
+        self._grace_s = grace_s
+        self._asked_at: float | None = None
+        self._lock = threading.Lock()
+        self._wants_kill = False
+        self._wants_stop = False
+        self.killed_after_s: float | None = None
+        self.survivors: list[int] = []
+
+    @property
+    def requested(self) -> bool:
+        """Whether anybody has asked for an end."""
+        return self._wants_stop
+
+    @property
+    def kill_requested(self) -> bool:
+        """Whether somebody did not want to wait for the grace to pass."""
+        return self._wants_kill
+
+    def request(self, *, kill: bool = False) -> bool:
+        """Ask for an end; asking again changes nothing, unless it is for a kill. True the first time."""
+        with self._lock:
+            first = not self._wants_stop
+            self._wants_stop = True
+            self._wants_kill = self._wants_kill or kill
+            return first
+
+    def advance(self, trainer: Trainer, tree: ProcessTree) -> None:
+        """Do what is due; called by the supervisor's loop for as long as the trainer lives."""
+        if not self._wants_stop or self.killed_after_s is not None:
+            return
+        now = time.monotonic()
+        if self._asked_at is None:
+            self._asked_at = now
+            trainer.ask_to_stop()
+        waited_s = now - self._asked_at
+        if self._wants_kill or waited_s >= self._grace_s:
+            self.killed_after_s = waited_s
+            trainer.kill()
+            self.survivors = tree.kill()

@@ -1,0 +1,111 @@
+"""Every process of a run, and how all of them are ended.
+
+Three nets, because each has a hole: descendants of the trainer (broken when a
+parent in between dies), orphans handed to the supervisor (Linux, which makes
+itself their reaper), and processes whose environment carries the run's mark
+(catches what left the session; missed by a child that cleaned its environment).
+A process is known by pid and creation time, so a reused pid is never touched.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+
+import psutil
+
+from trainer.supervisor.process import ProcessRecord
+
+MARK = "SIGNALBOX_RUN_DIR"
+
+
+class ProcessTree:
+    """The trainer and all it has started."""
+
+    def __init__(self, root: ProcessRecord, *, run_dir: str, strangers: frozenset[int]) -> None:
+        """``strangers`` are children the supervisor had before the trainer started."""
+        self._root = root
+        self._run_dir = run_dir
+        self._strangers = strangers
+        self._seen: dict[int, psutil.Process] = {}
+
+    def members(self) -> list[psutil.Process]:
+        """All living processes of the tree, the trainer first; zombies do not live."""
+        found = {process.pid: process for process in self._descendants() + self._orphans()}
+        for pid, process in self._seen.items():
+            found.setdefault(pid, process)
+        self._seen = {pid: process for pid, process in found.items() if alive(process)}
+        return sorted(self._seen.values(), key=lambda process: process.pid != self._root.pid)
+
+    def kill(self, *, timeout_s: float = 5.0) -> list[int]:
+        """SIGKILL everything, again and again until nothing is left; returns what could not be killed.
+
+        Only a process stuck inside the kernel survives this.
+        """
+        deadline = time.monotonic() + timeout_s
+        while True:
+            left = {process.pid: process for process in self.members() + marked(self._run_dir)}
+            for process in left.values():
+                with contextlib.suppress(psutil.Error):
+                    process.kill()
+            self.reap()
+            if not left or time.monotonic() >= deadline:
+                return sorted(left)
+            time.sleep(0.02)
+
+    def reap(self) -> None:
+        """Collect orphans that have ended, so that no zombie stays; never the trainer itself."""
+        with contextlib.suppress(psutil.Error):
+            for child in psutil.Process().children():
+                if child.pid != self._root.pid and child.pid not in self._strangers and is_zombie(child):
+                    with contextlib.suppress(ChildProcessError):
+                        os.waitpid(child.pid, os.WNOHANG)
+
+    def _descendants(self) -> list[psutil.Process]:
+        try:
+            root = psutil.Process(self._root.pid)
+            if abs(root.create_time() - self._root.create_time) > 0.01:
+                return []
+            return [root, *root.children(recursive=True)]
+        except psutil.Error:
+            return []
+
+    def _orphans(self) -> list[psutil.Process]:
+        found = []
+        with contextlib.suppress(psutil.Error):
+            for child in psutil.Process().children():
+                if child.pid != self._root.pid and child.pid not in self._strangers:
+                    found += [child, *child.children(recursive=True)]
+        return found
+
+
+def marked(run_dir: str) -> list[psutil.Process]:
+    """Living processes of this user whose environment names ``run_dir`` as their run."""
+    found = []
+    for process in psutil.process_iter():
+        with contextlib.suppress(psutil.Error, OSError):
+            if process.pid != os.getpid() and process.environ().get(MARK) == run_dir and alive(process):
+                found.append(process)
+    return found
+
+
+def children_now() -> frozenset[int]:
+    """Pids of the children this process has at the moment."""
+    return frozenset(child.pid for child in psutil.Process().children())
+
+
+def alive(process: psutil.Process) -> bool:
+    """Whether it is still this very process, and not just waiting to be collected."""
+    try:
+        return bool(process.is_running()) and not is_zombie(process)
+    except psutil.Error:
+        return False
+
+
+def is_zombie(process: psutil.Process) -> bool:
+    """Whether the process has ended and waits to be collected."""
+    try:
+        return bool(process.status() == psutil.STATUS_ZOMBIE)
+    except psutil.NoSuchProcess:
+        return True
