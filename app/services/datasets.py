@@ -56,11 +56,11 @@ def resolve_dataset(recipe: Recipe, dataset: str, *, roots: Sequence[Path]) -> s
     raise InvalidRequest(f"no file {dataset!r} in the dataset folders", field="dataset", hint=allowed)
 
 
-def list_files(roots: Iterable[Path]) -> list[DatasetFile]:
-    """The readable dataset files under ``roots``, newest first, at most 500."""
+def list_files(roots: Iterable[Path], *, skip: frozenset[str] = frozenset()) -> list[DatasetFile]:
+    """The dataset files under ``roots``, newest first, at most 500; folders named in ``skip`` are left out."""
     found: dict[str, DatasetFile] = {}
     for root in roots:
-        for path in _walk(root):
+        for path in _walk(root, skip):
             status = path.stat()
             found[str(path)] = DatasetFile(
                 path.relative_to(root).as_posix(),
@@ -84,7 +84,10 @@ def describe_datasets(recipes: Iterable[Recipe], *, roots: Sequence[Path]) -> li
                 {"name": one.name, "kind": "builtin", "title": one.title, "help": one.help, "recipes": []},
             )
             entry["recipes"].append(recipe.name)
-    files = [{"kind": "file", "title": file.name, **asdict(file)} for file in list_files(roots)]
+    files = [
+        {"kind": "file", "title": file.name, **asdict(file)}
+        for file in list_files(roots, skip=frozenset(builtin))
+    ]
     return [*builtin.values(), *files]
 
 
@@ -120,9 +123,9 @@ def _check_regular(real: Path, *, shown: str) -> None:
         raise InvalidRequest(f"{shown} cannot be read", field="dataset", hint="check its permissions")
 
 
-def _walk(root: Path) -> Iterator[Path]:
+def _walk(root: Path, skip: frozenset[str]) -> Iterator[Path]:
     for folder, folders, names in os.walk(root):
-        folders[:] = sorted(name for name in folders if not name.startswith((".", "_")))
+        folders[:] = sorted(name for name in folders if name not in skip and not name.startswith((".", "_")))
         for name in sorted(names):
             path = Path(folder) / name
             if path.suffix in SUFFIXES and path.is_file() and not path.is_symlink():

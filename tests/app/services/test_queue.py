@@ -1,0 +1,103 @@
+"""Who starts next, once, and what happens when starting fails."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from app.domain.run_states import RunState
+from app.services.access import Access
+from app.store import runs as run_rows
+from tests.app.services.run_rig import Rig, open_rig
+from trainer.protocol.run_folder import ExitRecord, RunSpec
+
+
+def new_run(rig: Rig, *, priority: int = 0) -> str:
+    return rig.runs.create("two_tower", "python_docs", {}, priority=priority)[0].id
+
+
+def finish(rig: Rig, run_id: str) -> None:
+    rig.store.write(lambda session: run_rows.transition(session, run_id, new=RunState.FINISHED))
+
+
+def test_runs_start_by_priority_then_by_age_and_never_more_than_allowed(rig: Rig) -> None:
+    first, second, urgent = new_run(rig), new_run(rig), new_run(rig, priority=5)
+    for expected in (urgent, first, second):
+        assert rig.queue.launch_next()
+        assert not rig.queue.launch_next()  # one at a time
+        assert rig.launcher.launched[-1] == expected
+        finish(rig, expected)
+    assert not rig.queue.launch_next()
+
+
+def test_a_launch_leaves_spec_token_and_address_in_the_run_folder(rig: Rig) -> None:
+    run_id = new_run(rig)
+    rig.queue.launch_next()
+    paths = rig.paths(run_id)
+    spec = RunSpec.load(paths)
+    assert (spec.run_id, spec.recipe, spec.dataset) == (run_id, "two_tower", "python_docs")
+    assert spec.params == rig.runs.get(run_id).params
+    assert json.loads(paths.uplink.read_bytes()) == {"url": rig.settings.base_url}
+    assert stat.S_IMODE(os.stat(paths.token).st_mode) == 0o600
+    assert Access(rig.store).is_run(run_id, paths.token.read_text())
+    assert rig.runs.get(run_id).state == "starting"
+
+
+def test_many_threads_launch_a_run_once(rig: Rig) -> None:
+    run_id = new_run(rig)
+    with ThreadPoolExecutor(16) as pool:
+        outcomes = list(pool.map(lambda _: rig.queue.launch_next(), range(16)))
+    assert outcomes.count(True) == 1
+    assert rig.launcher.launched == [run_id]
+
+
+def test_a_launch_that_fails_makes_the_run_failed_with_its_reason(rig: Rig) -> None:
+    run_id = new_run(rig)
+    rig.launcher.refusal = "no such interpreter"
+    rig.queue.launch_next()
+    run = rig.runs.get(run_id)
+    assert run.state == "failed"
+    assert "no such interpreter" in str(run.reason)
+
+
+def test_a_folder_that_is_still_supervised_is_not_launched_again(rig: Rig) -> None:
+    run_id = new_run(rig)
+    rig.launcher.alive[run_id] = 77
+    rig.queue.launch_next()
+    assert rig.launcher.launched == []
+    assert "77" in str(rig.runs.get(run_id).reason)
+
+
+def test_a_further_attempt_puts_the_last_end_aside(rig: Rig) -> None:
+    run_id = new_run(rig)
+    rig.queue.launch_next()
+    paths = rig.paths(run_id)
+    ExitRecord(run_id, 1, "failed", "died", 1, None, False, 5, 1.0, 2.0).save(paths)
+    rig.store.write(lambda session: run_rows.transition(session, run_id, new=RunState.FAILED))
+    rig.runs.retry(run_id)
+    rig.queue.launch_next()
+    assert not paths.exit.exists()
+    assert len(list((paths.root / "attempts").glob("exit-*.json"))) == 1
+
+
+def test_the_queue_survives_a_restart(tmp_path: Path) -> None:
+    before = open_rig(tmp_path)
+    waiting = [new_run(before), new_run(before)]
+    before.store.close()
+    after = open_rig(tmp_path, max_runs=2)
+    assert after.queue.launch_next()
+    assert after.queue.launch_next()
+    after.store.close()
+    assert after.launcher.launched == waiting
+
+
+def test_the_thread_launches_what_is_queued_and_can_be_closed(rig: Rig) -> None:
+    rig.queue.start()
+    run_id = new_run(rig)
+    rig.queue.wake()
+    assert rig.launcher.has_launched.wait(20)
+    rig.queue.close()
+    assert rig.launcher.launched == [run_id]
