@@ -22,7 +22,7 @@ from app.container import EXTENSION, Container
 from app.errors import NotFound
 from app.launchers.launcher import Launcher
 from app.launchers.local import LocalLauncher
-from app.routes import login, pages, system_api, uplink_api
+from app.routes import api, login, pages, system_api, uplink_api
 from app.security import checkpoint, headers
 from app.security.host_gate import HostGate
 from app.services.access import Access
@@ -47,7 +47,7 @@ MAX_BODY_BYTES: Final = 1024 * 1024
 BACKGROUND: Final = "signalbox_background"
 PING_INTERVAL_S: Final = 10
 PING_TIMEOUT_S: Final = 15
-BLUEPRINTS: Final = (pages.bp, login.bp, system_api.bp, uplink_api.bp)
+BLUEPRINTS: Final = (login.bp, system_api.bp, uplink_api.bp)
 
 
 class OrjsonProvider(JSONProvider):
@@ -101,6 +101,8 @@ def create_app(settings: Settings, *, launcher: Launcher | None = None) -> APIFl
     error_responses.install(app)
     for blueprint in BLUEPRINTS:
         app.register_blueprint(blueprint)
+    pages.register(app)
+    api.register(app)
     app.wsgi_app = HostGate(app.wsgi_app, settings)  # type: ignore[method-assign]
     return app
 
@@ -132,7 +134,6 @@ def _configure(app: APIFlask) -> None:
         SPEC_FORMAT="json",
         TEMPLATES_AUTO_RELOAD=False,
     )
-    app.security_schemes = {"bearer": {"type": "http", "scheme": "bearer"}}
 
 
 def _sockets(app: APIFlask) -> SocketIO:

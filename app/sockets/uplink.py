@@ -14,7 +14,7 @@ from typing import Any, Final
 import socketio
 from socketio import exceptions
 
-from app.errors import NotFound, SignalboxError
+from app.errors import SignalboxError
 from app.security.access import requires_run_token
 from app.services.access import Access
 from app.services.ingest import Ingest, SequenceGap
@@ -106,11 +106,11 @@ class Uplink(socketio.Namespace):  # type: ignore[misc]
             return answer
         except SequenceGap as gap:
             return {"error": {"code": "gap", "message": str(gap)}, "have": gap.have}
-        except (ProtocolError, NotFound) as exc:
+        except ProtocolError as exc:
             logger.warning("uplink of run %s: %s", run_id, exc)
             return _error("invalid", str(exc))
         except SignalboxError as exc:
-            return _error("invalid" if exc.status == 422 else "busy", exc.message)
+            return _error("busy" if exc.status >= 500 else "invalid", exc.message)
         except Exception:  # never an exception to the client: it keeps its events and tries again
             logger.exception("uplink of run %s failed", run_id)
             return _error("busy", "the server could not store this now; try again")
