@@ -1,0 +1,41 @@
+"""A snapshot as it comes from a trainer: what a model answered to fixed probes at one step.
+
+Only the standard library may be imported here.
+"""
+
+from __future__ import annotations
+
+from array import array
+from dataclasses import dataclass
+from pathlib import PurePath
+from typing import Any
+
+
+@dataclass(frozen=True)
+class SnapshotRecord:
+    """A checked snapshot.
+
+    ``columns`` hold one float64 per probe (NaN where undefined), ``outputs`` one object per probe.
+    ``examples`` are the probes themselves, or None when this file leaves them to an earlier one;
+    ``documents`` are ``{id: (title, text)}``. ``t`` is Unix seconds, ``cost_s`` seconds.
+    """
+
+    dataset: str
+    task: str
+    attempt: int | None
+    step: int
+    epoch: float | None
+    t: float
+    model_version: str
+    cost_s: float | None
+    probe_set: str
+    examples: list[dict[str, Any]] | None
+    columns: dict[str, array[float]]
+    outputs: list[dict[str, Any]]
+    documents: dict[str, tuple[str, str]]
+    summary: dict[str, Any]
+
+
+def plain_name(dataset: str) -> str:
+    """The name a dataset goes by in addresses: a path's file stem, any other name as it is."""
+    return PurePath(dataset).stem if "/" in dataset or "\\" in dataset else dataset
