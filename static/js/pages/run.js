@@ -1,0 +1,103 @@
+// @ts-check
+import { get } from "../lib/api.js";
+import { debounce, find, pageJson, setText } from "../lib/dom.js";
+import { everySecond, openShell, toast, toastError } from "../lib/shell.js";
+import { tabs } from "../lib/tabs.js";
+import { ChartsPanel } from "./run/charts_panel.js";
+import { Header } from "./run/header.js";
+import { LogPanel } from "./run/log_panel.js";
+import { SeriesStore } from "./run/series_store.js";
+import { showAttempts, showCheckpoints, showConfig, showEnvironment, showEvents } from "./run/tables.js";
+
+/** @typedef {import("../lib/run_facts.js").Run} Run */
+
+/** @type {Run} */
+let run = pageJson("run-json");
+const path = `/api/runs/${encodeURIComponent(run.id)}`;
+const live = openShell();
+const store = new SeriesStore(run.id, () => Math.round(Math.min(2000, Math.max(400, find("#main").clientWidth))));
+const header = new Header(run, () => live.now(), take);
+const log = new LogPanel(run.id);
+const charts = new ChartsPanel(pageJson("charts-json"), store, originOf(run));
+let tab = "charts";
+/** @type {{checkpoints: any[], attempts: any[]}} */
+const known = { checkpoints: [], attempts: [] };
+
+/** @param {Run} one */
+function originOf(one) {
+  return one.started_at ?? one.created_at;
+}
+
+/** @param {Run} fresh */
+function take(fresh) {
+  if (fresh.id !== run.id) return;
+  const restarted = fresh.attempt !== run.attempt;
+  run = fresh;
+  header.update(run);
+  log.setAttempts(run.attempt);
+  charts.setOrigin(originOf(run));
+  if (tab === "config") showConfig(run);
+  if (restarted) void reloadLists();
+}
+
+function setMarks() {
+  const starts = known.attempts
+    .filter((one) => one.attempt > 1)
+    .map((one) => ({ kind: /** @type {const} */ ("attempt"), step: one.from_step, time: one.started_at, label: `attempt ${one.attempt}` }));
+  const saved = known.checkpoints.map((one) => ({
+    kind: one.best ? /** @type {const} */ ("best") : /** @type {const} */ ("checkpoint"),
+    step: one.step, time: one.created_at, label: `checkpoint ${one.step}`,
+  }));
+  charts.setMarks([...starts, ...saved]);
+  setText(document.querySelector("#tab-checkpoints .count"), known.checkpoints.length ? String(known.checkpoints.length) : "");
+  setText(document.querySelector("#tab-attempts .count"), known.attempts.length ? String(known.attempts.length) : "");
+}
+
+async function reloadLists() {
+  try {
+    [known.checkpoints, known.attempts] = await Promise.all([showCheckpoints(path), showAttempts(path)]);
+    setMarks();
+    if (tab === "events") await showEvents(path);
+    if (tab === "environment") await showEnvironment(path, run);
+  } catch (error) {
+    toastError(error);
+  }
+}
+
+const listsSoon = debounce(() => void reloadLists(), 400);
+
+async function catchUp() {
+  try {
+    const [fresh] = await Promise.all([get(path), store.catchUp(), log.catchUp(), reloadLists()]);
+    take(fresh);
+  } catch (error) {
+    toastError(error);
+  }
+}
+
+live.on("run", take);
+live.on("points", (push) => push.run === run.id && store.take(push));
+live.on("output", (push) => push.run === run.id && log.take(push));
+live.on("event", (event) => {
+  if (event.run !== run.id) return;
+  if (["checkpoint", "attempt", "state", "finished"].includes(event.type) || tab === "events") listsSoon();
+  // points of the earlier attempt beyond the place it goes on from are superseded
+  if (event.type === "attempt" && event.what === "started" && event.attempt > 1) store.reload().catch(toastError);
+  if (event.type === "alert") toast(event.title ?? "Alert", { tone: event.level === "info" ? "good" : "bad", hint: event.text });
+});
+live.on("deleted", (message) => {
+  if (message.run === run.id) location.assign("/");
+});
+everySecond(() => header.tick());
+log.setAttempts(run.attempt);
+tabs(find("#tabs", HTMLElement), (key) => {
+  tab = key;
+  if (key === "log") void log.open();
+  if (key === "charts") charts.refresh();
+  if (key === "config") showConfig(run);
+  if (key === "environment") showEnvironment(path, run).catch(toastError);
+  if (key === "events") showEvents(path).catch(toastError);
+});
+charts.open(pageJson("plotly-json")).catch(toastError);
+void catchUp();
+live.watch(`run:${run.id}`, () => void catchUp());

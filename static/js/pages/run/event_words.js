@@ -1,0 +1,27 @@
+// @ts-check
+import { formatBytes, formatDuration, formatExit, formatNumber, formatPercent } from "../../lib/format.js";
+
+/** @typedef {Record<string, any>} Event an event as the API gives it */
+
+/** @type {Record<string, (event: Event) => string>} */
+const WORDS = {
+  phase: (e) => [e.name, e.detail].filter(Boolean).join(": "),
+  progress: (e) => (e.total_steps ? `step ${e.step} of ${e.total_steps}` : `step ${e.step}`),
+  snapshot: (e) => `${formatPercent(e.summary?.accuracy)} correct, loss ${formatNumber(e.summary?.avg_loss)}${e.cost_s ? `, took ${formatDuration(e.cost_s)}` : ""}`,
+  snapshot_skipped: (e) => `skipped: ${e.reason ?? ""}`,
+  checkpoint: (e) => `${e.file ?? ""} (${formatBytes(e.bytes)}${e.best ? ", best so far" : ""}), ${e.reason ?? ""}`,
+  alert: (e) => [e.title, e.text].filter(Boolean).join(": "),
+  dataset: (e) => [e.name, ...Object.entries(e.counts ?? {}).map(([name, count]) => `${formatNumber(count)} ${name}`)].join(", "),
+  finished: (e) => e.reason ?? "",
+  attempt: (e) => (e.what === "ended" ? `attempt ${e.attempt} ended: ${formatExit(e.exit_code, e.exit_signal) || "unknown"}` : `attempt ${e.attempt} started as process ${e.pid ?? "?"}`),
+  state: (e) => [e.state, e.reason, formatExit(e.exit_code, e.exit_signal)].filter(Boolean).join(": "),
+};
+
+/** What an event says, in one line. Pure. @param {Event} event */
+export function eventWords(event) {
+  const write = WORDS[event.type];
+  if (write) return write(event);
+  const { run, seq, t, type, stream, attempt, step, ...rest } = event;
+  void [run, seq, t, type, stream, attempt, step];
+  return Object.keys(rest).length ? JSON.stringify(rest) : "";
+}
