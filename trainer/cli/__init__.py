@@ -1,0 +1,1 @@
+"""The commands of ``python -m trainer``, one file each. None of them imports torch."""

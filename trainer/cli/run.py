@@ -1,0 +1,217 @@
+"""``run RECIPE``: a supervised, hardened run on the terminal, without a server.
+
+The same supervision as under a dashboard, in this process; the training itself
+is a process of its own.  Ctrl-C stops the run after a checkpoint, a second
+Ctrl-C kills it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import logging
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final, TextIO
+
+from trainer.cli.errors import UsageError
+from trainer.cli.folders import existing_run, instance
+from trainer.cli.progress_bar import ProgressBar
+from trainer.cli.supervise import EXIT_LOCKED, log_to_stderr
+from trainer.environment.build import PROFILES
+from trainer.protocol.errors import ProtocolError
+from trainer.protocol.run_folder import ExitRecord, RunPaths, RunSpec
+from trainer.recipes.registry import ParameterError, Recipe, recipes, validate
+from trainer.supervisor.recovery import SurvivorsLeft
+from trainer.supervisor.run_lock import RunLocked
+from trainer.supervisor.supervise import supervise
+
+EXIT_STOPPED: Final = 130
+_TAIL_BYTES: Final = 4096
+_TAIL_LINES: Final = 15
+
+
+def add_parser(subparsers: Any) -> None:
+    """Add the command to ``python -m trainer``."""
+    parser = subparsers.add_parser("run", help="train on this terminal, supervised, without a server")
+    parser.add_argument("recipe", metavar="RECIPE", help="see 'python -m trainer recipes'")
+    parser.add_argument("--dataset", metavar="NAME_OR_PATH", help="a built-in dataset or a file")
+    parser.add_argument("--preset", metavar="NAME", help="start from this preset instead of the defaults")
+    parser.add_argument(
+        "--set", action="append", default=[], metavar="NAME=VALUE", dest="settings", help="may be repeated"
+    )
+    parser.add_argument("--run-dir", metavar="DIR", help="default: a new folder in the instance folder")
+    parser.add_argument("--resume", action="store_true", help="go on with the run in --run-dir")
+    parser.add_argument("--profile", choices=PROFILES, default="auto", help="environment of the trainer")
+    parser.add_argument("--json", action="store_true", help="last line of output: the result as JSON")
+    parser.set_defaults(main=main)
+
+
+def main(arguments: argparse.Namespace) -> int:
+    """0 finished, 130 stopped, the trainer's exit code (or 128 + signal) failed, 2 wrong use."""
+    log_to_stderr(logging.WARNING)
+    recipe = recipes().get(arguments.recipe)
+    if recipe is None:
+        raise UsageError(f"RECIPE: no recipe {arguments.recipe!r}; there is {', '.join(recipes())}")
+    paths = _resumed(arguments, recipe) if arguments.resume else _created(arguments, recipe)
+    bar = ProgressBar(sys.stderr)
+    print(f"run folder: {paths.root}", file=sys.stderr)
+    try:
+        record = supervise(paths, watch=bar.show)
+    except ProtocolError as exc:
+        raise UsageError(str(exc)) from exc
+    except (RunLocked, SurvivorsLeft) as exc:
+        print(f"error: {exc}", file=sys.stderr)
+        return EXIT_LOCKED
+    finally:
+        bar.close()
+    if record.state == "failed":
+        _print_tail(paths, record, sys.stderr)
+    _print_table(record, sys.stderr if arguments.json else sys.stdout)
+    if arguments.json:
+        print(json.dumps(_result(paths, record)), flush=True)
+    return _exit_code(record)
+
+
+def _created(arguments: argparse.Namespace, recipe: Recipe) -> RunPaths:
+    """A new run folder with its spec.
+
+    Raises:
+        UsageError: dataset, parameter or folder is wrong; nothing was created.
+    """
+    if arguments.dataset is None:
+        raise UsageError(f"--dataset: which one? {_dataset_choices(recipe)}")
+    dataset = _dataset(recipe, arguments.dataset)
+    try:
+        params = validate(recipe, _preset(recipe, arguments.preset) | _settings(arguments.settings))
+    except ParameterError as exc:
+        raise UsageError(f"--set {exc}") from exc
+    name = f"{recipe.name.replace('_', '-')}-{time.strftime('%Y%m%d-%H%M%S')}"
+    root = Path(arguments.run_dir).resolve() if arguments.run_dir else instance() / "runs" / name
+    paths = RunPaths(root)
+    if paths.spec.exists():
+        raise UsageError(f"--run-dir: {root} holds a run already; go on with it by --resume, or name another")
+    spec = RunSpec(
+        run_id=root.name,
+        name=root.name,
+        recipe=recipe.name,
+        dataset=dataset,
+        params=params,
+        created_at=time.time(),
+        datasets_dir=str(instance() / "datasets"),
+        profile=arguments.profile,
+    )
+    try:
+        spec.save(paths)
+    except OSError as exc:
+        raise UsageError(f"--run-dir: {root} cannot be written: {exc.strerror}") from exc
+    return paths
+
+
+def _resumed(arguments: argparse.Namespace, recipe: Recipe) -> RunPaths:
+    """The run in ``--run-dir``; what it trains is settled already.
+
+    Raises:
+        UsageError: there is none, or the command line asks for another.
+    """
+    if not arguments.run_dir:
+        raise UsageError("--resume: name the run to go on with by --run-dir")
+    paths = existing_run(arguments.run_dir)
+    try:
+        spec = RunSpec.load(paths)
+    except ProtocolError as exc:
+        raise UsageError(str(exc)) from exc
+    if spec.recipe != recipe.name:
+        raise UsageError(f"RECIPE: the run in {arguments.run_dir} is of {spec.recipe!r}, not {recipe.name!r}")
+    if arguments.settings or arguments.preset:
+        raise UsageError("--set and --preset cannot change a run that has begun; start a new one")
+    if arguments.dataset is not None and _dataset(recipe, arguments.dataset) != spec.dataset:
+        raise UsageError(f"--dataset: the run in {arguments.run_dir} trains on {spec.dataset}")
+    return paths
+
+
+def _settings(assignments: Sequence[str]) -> dict[str, str]:
+    settings = {}
+    for assignment in assignments:
+        name, equals, value = assignment.partition("=")
+        if not equals or not name:
+            raise UsageError(f"--set {assignment!r}: must be NAME=VALUE")
+        settings[name.strip()] = value.strip()
+    return settings
+
+
+def _preset(recipe: Recipe, name: str | None) -> dict[str, Any]:
+    if name is None:
+        return {}
+    for preset in recipe.presets:
+        if preset.name == name:
+            return dict(preset.params)
+    raise UsageError(
+        f"--preset: {recipe.name} has no {name!r}; it has {', '.join(p.name for p in recipe.presets)}"
+    )
+
+
+def _dataset(recipe: Recipe, dataset: str) -> str:
+    """A built-in name as it is, a file as its absolute path."""
+    if dataset in (builtin.name for builtin in recipe.builtin_datasets):
+        return dataset
+    path = Path(dataset)
+    if path.is_file():
+        return str(path.resolve())
+    problem = "is a folder: name a file inside it" if path.is_dir() else "is neither a file nor built in"
+    raise UsageError(f"--dataset: {dataset!r} {problem}; {_dataset_choices(recipe)}")
+
+
+def _dataset_choices(recipe: Recipe) -> str:
+    return f"built in: {', '.join(b.name for b in recipe.builtin_datasets)}; files: {recipe.dataset_help}"
+
+
+def _exit_code(record: ExitRecord) -> int:
+    if record.state == "finished":
+        return 0
+    if record.state == "stopped":
+        return EXIT_STOPPED
+    return 128 + record.exit_signal if record.exit_signal else record.exit_code or 1
+
+
+def _result(paths: RunPaths, record: ExitRecord) -> dict[str, Any]:
+    return {
+        "run_dir": str(paths.root),
+        "state": record.state,
+        "reason": record.reason,
+        "exit_code": record.exit_code,
+        "exit_signal": record.exit_signal,
+        "attempt": record.attempt,
+        "steps": record.step,
+        "metrics": {"last": record.metrics.get("last", {}), "best": record.metrics.get("best", {})},
+        "findings": [],
+    }
+
+
+def _print_table(record: ExitRecord, stream: TextIO) -> None:
+    seconds = record.ended_at - record.started_at
+    print(f"{record.state}: {record.reason} (attempt {record.attempt}, {seconds:.1f} s)", file=stream)
+    last, best = record.metrics.get("last", {}), record.metrics.get("best", {})
+    names = sorted(set(last) | set(best))
+    if not names:
+        return
+    width = max(len(name) for name in names)
+    print(f"{'':<{width}}  {'last':>12}  {'best':>12}", file=stream)
+    for name in names:
+        print(f"{name:<{width}}  {_cell(last.get(name)):>12}  {_cell(best.get(name)):>12}", file=stream)
+
+
+def _cell(value: float | None) -> str:
+    return "" if value is None else f"{value:.6g}"
+
+
+def _print_tail(paths: RunPaths, record: ExitRecord, stream: TextIO) -> None:
+    output = paths.output(record.attempt)
+    if not output.exists():
+        return
+    with output.open("rb") as file:
+        file.seek(max(0, output.stat().st_size - _TAIL_BYTES))
+        lines = file.read().decode("utf-8", "replace").splitlines()[-_TAIL_LINES:]
+    print(f"last lines of {output}:", *[f"  {line}" for line in lines], sep="\n", file=stream)
