@@ -1,0 +1,51 @@
+"""Fixtures that tests of several folders share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.corpus import write_corpus
+from tests.e2e.dashboard import Dashboard
+
+WHOLE_PRODUCT = ("tests/e2e/", "tests/faults/")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Tests of the whole product share one worker, so that no two of them fight over two cores."""
+    for item in items:
+        if item.nodeid.startswith(WHOLE_PRODUCT):
+            item.add_marker(pytest.mark.xdist_group("whole-product"))
+            item.add_marker(pytest.mark.process)
+
+
+@pytest.fixture(scope="session")
+def corpus_text(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The small corpus as JSONL text."""
+    return write_corpus(tmp_path_factory.mktemp("corpus") / "stdlib.jsonl").read_text(encoding="utf-8")
+
+
+@pytest.fixture(scope="session")
+def dashboard(tmp_path_factory: pytest.TempPathFactory, corpus_text: str) -> Iterator[Dashboard]:
+    """One running dashboard for all tests that leave it running."""
+    yield from _running(tmp_path_factory.mktemp("shared") / "instance", corpus_text)
+
+
+@pytest.fixture
+def own_dashboard(tmp_path: Path, corpus_text: str) -> Iterator[Dashboard]:
+    """A running dashboard that the test may kill."""
+    yield from _running(tmp_path / "instance", corpus_text)
+
+
+def _running(instance: Path, corpus_text: str) -> Iterator[Dashboard]:
+    inbox = instance / "inbox"
+    inbox.mkdir(parents=True)
+    (inbox / "stdlib.jsonl").write_text(corpus_text, encoding="utf-8")
+    dashboard = Dashboard(instance)
+    try:
+        dashboard.start()
+        yield dashboard
+    finally:
+        dashboard.close()

@@ -1,0 +1,1 @@
+"""The whole product: a real server, supervisors, trainers and a real browser."""

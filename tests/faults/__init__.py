@@ -1,0 +1,1 @@
+"""What must survive: processes killed in mid-run, on the real product."""
