@@ -154,11 +154,11 @@ class Adoption:
         paths = self._paths(subject.run_id)
         record = _end_of(paths, subject)
         holder = self._launcher.supervisor_pid(paths)
-        if holder is not None:
+        if record is not None:  # the supervisor may still be there, shipping the rest
+            self._settle(subject, record)
+        elif holder is not None:
             self._first_looks.pop(subject.run_id, None)
             self._adopt(subject, paths)
-        elif record is not None:
-            self._settle(subject, paths, record)
         else:
             self._suspect(subject, paths)
 
@@ -166,14 +166,14 @@ class Adoption:
         """The supervisor lives: tell it where we are, and what it may not have heard."""
         write_uplink(paths, self._settings.base_url)
         if subject.state is RunState.LOST:
-            self._move(subject, RunState.RUNNING, ended_at=None, reason=None)
+            self._move(subject, RunState.RUNNING, reason=None)
             log.info("run %s was believed lost and is back", subject.run_id)
         is_unheard = subject.state is RunState.STOPPING and subject.run_id not in self._stop_heard
         if is_unheard and self._redeliver_stop(subject.run_id):
             self._stop_heard.add(subject.run_id)
 
-    def _settle(self, subject: _Subject, paths: RunPaths, record: ExitRecord) -> None:
-        """The run has ended and its supervisor is gone: the exit record is the truth."""
+    def _settle(self, subject: _Subject, record: ExitRecord) -> None:
+        """The run has ended: the exit record is the truth."""
         self._move(
             subject,
             RunState(record.state),
@@ -199,7 +199,8 @@ class Adoption:
         del self._first_looks[subject.run_id]
         if never_started:
             reason = f"Its supervisor never came up; {paths.supervisor_log} may say why."
-            self._move(subject, RunState.FAILED, reason=reason)
+            was_stopped = subject.state is RunState.STOPPING
+            self._move(subject, RunState.STOPPED if was_stopped else RunState.FAILED, reason=reason)
         else:
             reason = "Its supervisor vanished without a record: killed, or the machine went down."
             self._move(subject, RunState.LOST, reason=reason)

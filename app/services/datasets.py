@@ -57,7 +57,7 @@ def resolve_dataset(recipe: Recipe, dataset: str, *, roots: Sequence[Path]) -> s
 
 
 def list_files(roots: Iterable[Path], *, skip: frozenset[str] = frozenset()) -> list[DatasetFile]:
-    """The dataset files under ``roots``, newest first, at most 500; folders named in ``skip`` are left out."""
+    """The dataset files under ``roots`` outside folders named in ``skip``, newest first, at most 500."""
     found: dict[str, DatasetFile] = {}
     for root in roots:
         for path in _walk(root, skip):

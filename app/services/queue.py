@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import logging
 import threading
-import time
 from dataclasses import dataclass
 from typing import Final, Protocol
 
@@ -112,8 +111,16 @@ class RunQueue:
         if waiting is None:
             return None
         queued = frozenset({RunState.QUEUED})
-        run = run_rows.transition(session, waiting.id, new=RunState.STARTING, old=queued)
+        # numbered here already, so that what an earlier attempt still has to say cannot end this one
+        run = run_rows.transition(
+            session, waiting.id, new=RunState.STARTING, old=queued, attempt=self._next_attempt(waiting.id)
+        )
         return _Claim(self._spec(run), issue_run_token(session, run.id))
+
+    def _next_attempt(self, run_id: str) -> int:
+        """The number the supervisor will give its attempt: one more than the folder has."""
+        attempts = (self._settings.runs_dir / run_id / "attempts").glob("[0-9][0-9][0-9]")
+        return max((int(folder.name) for folder in attempts), default=0) + 1
 
     def _spec(self, run: Run) -> RunSpec:
         return RunSpec(
@@ -136,7 +143,7 @@ class RunQueue:
         holder = self._launcher.supervisor_pid(paths)
         if holder is not None:
             raise LaunchError(f"process {holder} still supervises this run's folder")
-        clear_last_end(paths)
+        paths.supervisor.unlink(missing_ok=True)  # of the last launch: adoption asks whether this one came up
         claim.spec.save(paths)
         write_atomic(paths.token, claim.token.encode(), mode=0o600)
         write_uplink(paths, self._settings.base_url)
@@ -162,18 +169,3 @@ def write_uplink(paths: RunPaths, url: str) -> None:
     except OSError:
         pass
     write_atomic(paths.uplink, content)
-
-
-def clear_last_end(paths: RunPaths) -> None:
-    """Put the marks of an earlier launch away, so that nobody takes them for this one's.
-
-    The exit record is kept beside the attempts as ``exit-UNIXTIME.json``.
-    """
-    if paths.exit.exists():
-        kept = paths.root / "attempts" / f"exit-{int(time.time())}.json"
-        kept.parent.mkdir(exist_ok=True)
-        paths.exit.replace(kept)
-    paths.supervisor.unlink(missing_ok=True)
-    if paths.control.is_dir():
-        for order in paths.control.iterdir():
-            order.unlink(missing_ok=True)

@@ -31,6 +31,7 @@ from trainer.protocol.run_folder import RunPaths
 
 MAX_QUEUED: Final = 1000
 KILL_SIGNAL: Final = signal.SIGQUIT
+WIND_UP_S: Final = 3.0  # what a supervisor whose run has ended gets to leave
 _STOPPABLE: Final = ACTIVE - {RunState.STOPPING}
 
 
@@ -178,7 +179,7 @@ class Runs(RunReader):
                 f"Run {run_id} is {run.state} and cannot be resumed.",
                 hint="Clone it to train again with the same parameters." if state in ENDED else None,
             )
-        self._refuse_while_supervised(run_id)
+        self._await_wound_up(run_id)
         resumed = self._store.write(
             lambda session: run_rows.transition(session, run_id, new=RunState.QUEUED, old=RESUMABLE)
         )
@@ -238,7 +239,7 @@ class Runs(RunReader):
         run = self.get(run_id)
         if RunState(run.state) not in ENDED:
             raise Conflict(f"Run {run_id} is {run.state}.", hint="Stop it first, then delete it.")
-        self._refuse_while_supervised(run_id)
+        self._await_wound_up(run_id)
 
         def work(session: Session) -> None:
             if RunState(run_rows.get_run(session, run_id).state) not in ENDED:
@@ -287,13 +288,18 @@ class Runs(RunReader):
         (paths.control / command.value).touch()
         return True
 
-    def _refuse_while_supervised(self, run_id: str) -> None:
-        pid = self._launcher.supervisor_pid(self.paths(run_id))
-        if pid is not None:
-            raise Conflict(
-                f"Run {run_id} is still being wound up by its supervisor (process {pid}).",
-                hint="Try again in a few seconds.",
-            )
+    def _await_wound_up(self, run_id: str) -> None:
+        """Let the last supervisor of an ended run go: it only ships what the next one would ship as well."""
+        paths = self.paths(run_id)
+        deadline = time.monotonic() + WIND_UP_S
+        while (pid := self._launcher.supervisor_pid(paths)) is not None:
+            if not paths.exit.exists() or time.monotonic() > deadline:
+                raise Conflict(
+                    f"Run {run_id} is still being wound up by its supervisor (process {pid}).",
+                    hint="Try again in a few seconds.",
+                )
+            self._launcher.signal(paths, signal.SIGTERM)
+            time.sleep(0.05)
 
     def _discard(self, run_id: str, *, purge: bool) -> None:
         folder = self.paths(run_id).root

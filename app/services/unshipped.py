@@ -50,15 +50,38 @@ def _tail(path: Path) -> bytes:
 
 
 def _has_output_beyond(session: Session, run_id: str, paths: RunPaths) -> bool:
+    """``console.log`` is what is shipped; ``console.mark`` says how much of ``output.log`` is in it."""
     for folder in (paths.root / "attempts").glob("[0-9][0-9][0-9]"):
-        output = paths.output(int(folder.name))
-        size = output.stat().st_size if output.exists() else 0
-        if size > logs.output_have(session, run_id, int(folder.name)):
+        number = int(folder.name)
+        if _size(folder / "console.log") > logs.output_have(session, run_id, number):
+            return True
+        if _size(paths.output(number)) > _number_in(folder / "console.mark"):
             return True
     return False
 
 
 def _has_snapshot_beyond(session: Session, run_id: str, paths: RunPaths) -> bool:
     stored = set(session.scalars(select(Snapshot.step).where(Snapshot.run_id == run_id)))
-    known = {snapshot_name(step) for step in stored}
+    known = {snapshot_name(step) for step in stored} | _refused_or_sent(paths)
     return any(path.name not in known for path in paths.snapshots.glob("step_*.json.gz"))
+
+
+def _refused_or_sent(paths: RunPaths) -> set[str]:
+    try:
+        return set((paths.root / "snapshots.sent").read_text().split())
+    except OSError:
+        return set()
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0
+
+
+def _number_in(path: Path) -> int:
+    try:
+        return int.from_bytes(path.read_bytes()[:8], "little")
+    except OSError:
+        return 0

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import stat
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -12,7 +11,7 @@ from app.domain.run_states import RunState
 from app.services.access import Access
 from app.store import runs as run_rows
 from tests.app.services.run_rig import Rig, open_rig
-from trainer.protocol.run_folder import ExitRecord, RunSpec
+from trainer.protocol.run_folder import RunSpec
 
 
 def new_run(rig: Rig, *, priority: int = 0) -> str:
@@ -41,7 +40,7 @@ def test_a_launch_leaves_spec_token_and_address_in_the_run_folder(rig: Rig) -> N
     assert (spec.run_id, spec.recipe, spec.dataset) == (run_id, "two_tower", "python_docs")
     assert spec.params == rig.runs.get(run_id).params
     assert json.loads(paths.uplink.read_bytes()) == {"url": rig.settings.base_url}
-    assert stat.S_IMODE(os.stat(paths.token).st_mode) == 0o600
+    assert stat.S_IMODE(paths.token.stat().st_mode) == 0o600
     assert Access(rig.store).is_run(run_id, paths.token.read_text())
     assert rig.runs.get(run_id).state == "starting"
 
@@ -71,16 +70,18 @@ def test_a_folder_that_is_still_supervised_is_not_launched_again(rig: Rig) -> No
     assert "77" in str(rig.runs.get(run_id).reason)
 
 
-def test_a_further_attempt_puts_the_last_end_aside(rig: Rig) -> None:
+def test_a_further_attempt_is_numbered_at_once_and_the_last_supervisor_forgotten(rig: Rig) -> None:
     run_id = new_run(rig)
     rig.queue.launch_next()
     paths = rig.paths(run_id)
-    ExitRecord(run_id, 1, "failed", "died", 1, None, False, 5, 1.0, 2.0).save(paths)
+    assert rig.runs.get(run_id).attempt == 1
+    paths.attempt(1).mkdir(parents=True)
+    paths.supervisor.write_text("{}")
     rig.store.write(lambda session: run_rows.transition(session, run_id, new=RunState.FAILED))
     rig.runs.retry(run_id)
     rig.queue.launch_next()
-    assert not paths.exit.exists()
-    assert len(list((paths.root / "attempts").glob("exit-*.json"))) == 1
+    assert rig.runs.get(run_id).attempt == 2
+    assert not paths.supervisor.exists()
 
 
 def test_the_queue_survives_a_restart(tmp_path: Path) -> None:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import signal
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any
 
 import pytest
+from sqlalchemy.orm import Session
 
 from app.domain.run_states import RunState
 from app.errors import Conflict, InvalidRequest, InvalidTransition, NotFound, Unavailable
@@ -27,8 +29,12 @@ def create(rig: Rig, **overrides: Any) -> Run:
 
 def move(rig: Rig, run: Run, *states: RunState, **values: Any) -> None:
     for state in states:
-        last = values if state is states[-1] else {}
-        rig.store.write(lambda session, s=state, v=last: run_rows.transition(session, run.id, new=s, **v))
+        changes = values if state is states[-1] else {}
+        rig.store.write(partial(_move_one, run_id=run.id, new=state, changes=changes))
+
+
+def _move_one(session: Session, *, run_id: str, new: RunState, changes: dict[str, Any]) -> None:
+    run_rows.transition(session, run_id, new=new, **changes)
 
 
 def state_of(rig: Rig, run: Run) -> str:
