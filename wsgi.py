@@ -8,7 +8,6 @@ the worker.  Runs belong to their supervisors: neither process takes them along.
 from __future__ import annotations
 
 import argparse
-import logging
 import os
 import sys
 from pathlib import Path
@@ -41,10 +40,12 @@ def main(arguments: list[str]) -> int:
     except (SettingsError, InstanceTaken, PortTaken, SignalboxError, OSError) as exc:
         print(f"signalbox: {exc}", file=sys.stderr)
         return 2
-    print(f"Signalbox listens on {settings.base_url} (instance {_shown(settings.instance)})")
-    print(f"Log in within 10 minutes: {link}", flush=True)
-    logging.getLogger("signalbox").info("start on %s", settings.base_url)
-    serve(settings, demo=options.demo)
+
+    def announce() -> None:
+        print(f"Signalbox listens on {settings.base_url} (instance {_shown(settings.instance)})")
+        print(f"Log in within 10 minutes: {link}", flush=True)
+
+    serve(settings, demo=options.demo, announce=announce)
     return 0
 
 

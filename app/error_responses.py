@@ -34,6 +34,13 @@ _CODES: Final = {
     429: "too_many_requests",
     503: "unavailable",
 }
+_WORDS: Final = {
+    400: "the request cannot be understood; is its body valid JSON?",
+    404: "there is nothing at this address",
+    405: "this address does not take that method",
+    413: "the body is too large",
+    415: "the body must be application/json",
+}
 _PAGE: Final = """<!doctype html>
 <html lang="en">
 <head><meta charset="utf-8"><title>{title} · Signalbox</title></head>
@@ -72,7 +79,8 @@ def on_http_error(error: HTTPException) -> Response | HTTPException:
     status = error.code or 500
     if status < 400:
         return error
-    message = error.description or HTTPStatus(status).phrase
+    is_generic = error.description == type(error).description
+    message = (_WORDS.get(status) if is_generic else None) or error.description or HTTPStatus(status).phrase
     response = _respond(status, {"code": _CODES.get(status, "error"), "message": message})
     for name, value in error.get_headers():
         if name not in ("Content-Type", "Content-Length"):

@@ -19,6 +19,7 @@ class PlainFormatter(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         """One record as text."""
         record.message = record.getMessage().replace("\n", "\\n")
+        record.asctime = self.formatTime(record, self.datefmt)
         text = self.formatMessage(record)
         if record.exc_info:
             text = f"{text}\n{self.formatException(record.exc_info)}"

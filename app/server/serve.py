@@ -6,6 +6,7 @@ import logging
 import os
 import socket
 import threading
+from collections.abc import Callable
 from typing import Any, Final
 
 from apiflask import APIFlask
@@ -48,9 +49,10 @@ class SignalboxWorker(ThreadWorker):  # type: ignore[misc]
 class Server(BaseApplication):  # type: ignore[misc]
     """Our application as gunicorn wants it."""
 
-    def __init__(self, settings: Settings, *, demo: bool) -> None:
+    def __init__(self, settings: Settings, *, demo: bool, announce: Callable[[], None]) -> None:
         self._settings = settings
         self._demo = demo
+        self._announce = announce
         self._wsgi: APIFlask | None = None
         super().__init__()
 
@@ -75,6 +77,7 @@ class Server(BaseApplication):  # type: ignore[misc]
             "limit_request_field_size": 8190,
             "proc_name": "signalbox",
             "forwarded_allow_ips": "",
+            "when_ready": lambda _arbiter: self._announce(),
             "worker_exit": _end_worker,
         }
         for name, value in values.items():
@@ -100,9 +103,16 @@ class Server(BaseApplication):  # type: ignore[misc]
             stop_background(self._wsgi)
 
 
-def serve(settings: Settings, *, demo: bool) -> None:
-    """Serve until SIGTERM or SIGINT; ends the process."""
-    Server(settings, demo=demo).run()
+def serve(settings: Settings, *, demo: bool, announce: Callable[[], None]) -> None:
+    """Serve until SIGTERM or SIGINT; ends the process.
+
+    Args:
+        settings: where and how.
+        demo: start a training run unless one is under way.
+        announce: called once the port accepts connections.
+    """
+    logger.info("start on %s", settings.base_url)
+    Server(settings, demo=demo, announce=announce).run()
 
 
 def _end_worker(server: object, worker: SignalboxWorker) -> None:

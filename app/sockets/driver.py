@@ -136,17 +136,17 @@ class OpenWebSocket:
 class BoundedWebSocket:
     """Upgrades one request; takes the place of engine.io's ``SimpleWebSocketWSGI``."""
 
-    def __init__(self, handler: Callable[[OpenWebSocket], Any], server: object, **_: Any) -> None:
-        self._handler = handler
+    def __init__(self, converse: Callable[[OpenWebSocket], Any], server: object, **_: Any) -> None:
+        self._converse = converse
 
     def __call__(self, environ: dict[str, Any], start_response: object) -> Any:
         sock: socket.socket = environ.get("gunicorn.socket") or environ["werkzeug.socket"]
         limit_silence(sock)
         connection = BoundedConnection(environ)
         opened = OpenWebSocket(connection, sock)
-        outgoing: SendQueue = self._handler.__self__.queue  # type: ignore[attr-defined]
+        outgoing: SendQueue = self._converse.__self__.queue  # type: ignore[attr-defined]
         outgoing.on_overflow = opened.abort
-        answer = self._handler(opened)
+        answer = self._converse(opened)
         if connection.mode == "gunicorn":
             raise StopIteration  # how gunicorn is told that the connection is used up
         if connection.mode == "werkzeug":

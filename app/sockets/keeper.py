@@ -61,8 +61,8 @@ class SocketKeeper:
             self._viewer.drop_logged_out()
 
     def _has_joined(self, eio_sid: str) -> bool:
-        manager: Any = self._server.manager
+        members: Any = self._server.manager
         return any(
-            manager.sid_from_eio_sid(eio_sid, namespace) is not None
-            for namespace in list(manager.get_namespaces())
+            members.sid_from_eio_sid(eio_sid, namespace) is not None
+            for namespace in list(members.get_namespaces())
         )
