@@ -35,6 +35,7 @@ def parse(payload: bytes) -> SnapshotRecord:
     for index, output in enumerate(outputs):
         if not isinstance(output, dict):
             raise _wrong(f"outputs[{index}]", "must be an object")
+        _check_top(output.get("top", []), f"outputs[{index}].top")
     probe_set, examples = _probes(raw, len(outputs))
     dataset = plain_name(_text(raw, "dataset", limit=1_000))
     if not dataset:
@@ -100,6 +101,14 @@ def _check_example(example: Any, place: str) -> None:
         raise _wrong(place, "must be an object")
     for name, limit in (("example_id", 200), ("input", 10**7), ("expected_output", 10**7)):
         _text(example, name, limit=limit, prefix=f"{place}.")
+
+
+def _check_top(top: Any, place: str) -> None:
+    if not isinstance(top, list):
+        raise _wrong(place, "must be a list")
+    for entry in top:
+        if not (isinstance(entry, list) and len(entry) == 2 and isinstance(entry[0], str)):
+            raise _wrong(place, f"must hold pairs of document id and score, got {entry!r:.80}")
 
 
 def _columns(raw: dict[str, Any], count: int) -> dict[str, array[float]]:

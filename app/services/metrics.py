@@ -167,9 +167,9 @@ def downsample(x: NDArray[Any], values: NDArray[np.float64], *, points: int) -> 
 
 
 def _extremes(x: NDArray[Any], values: NDArray[np.float64], budget: int) -> Rows:
-    if x[0] == x[-1]:
-        return np.asarray(MinMaxDownsampler().downsample(values, n_out=budget)).astype(np.int64)
-    return np.asarray(MinMaxDownsampler().downsample(x, values, n_out=budget)).astype(np.int64)
+    picker = MinMaxDownsampler()  # type: ignore[no-untyped-call]
+    axes = (values,) if x[0] == x[-1] else (x, values)
+    return np.asarray(picker.downsample(*axes, n_out=budget)).astype(np.int64)
 
 
 def _spread(x: NDArray[Any], rows: Rows, most: int) -> Rows:

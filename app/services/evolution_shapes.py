@@ -1,0 +1,112 @@
+"""Shapes of evolution answers: what is said of a snapshot, a dataset, an example's history."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.services.evolution_examples import finite, number
+from app.store.models import Snapshot
+from trainer.protocol.events import snapshot_name
+
+_BESIDE: Final = ("model_output", "loss", "exact_match", "similarity", "rank", "margin", "score", "top")
+
+
+def merit(one: Snapshot) -> tuple[float, float, int]:
+    """Larger is better: accuracy, then small loss, then early."""
+    accuracy, loss = number(one.summary.get("accuracy")), number(one.summary.get("avg_loss"))
+    return (-math.inf if accuracy is None else accuracy, -math.inf if loss is None else -loss, -one.step)
+
+
+def history(right: NDArray[np.bool_], steps: Sequence[int]) -> dict[str, Any]:
+    """What became of one probe.
+
+    ``learned_at`` is the step from which on it was always right, None when the newest answer is wrong.
+    """
+    wrong = np.flatnonzero(~right)
+    settled = 0 if len(wrong) == 0 else int(wrong[-1]) + 1
+    ends_right = bool(right[-1])
+    flips = int(np.count_nonzero(right[1:] != right[:-1]))
+    if ends_right:
+        category = "struggling" if flips > 2 else "learned"
+    else:
+        category = "never" if not right.any() else ("struggling" if flips > 2 else "lost")
+    return {
+        "correct": ends_right,
+        "category": category,
+        "learned_at": steps[settled] if ends_right else None,
+        "flips": flips,
+    }
+
+
+def beside(answer: dict[str, Any]) -> dict[str, Any]:
+    """What differs between two answers to one probe."""
+    return {name: answer[name] for name in _BESIDE if name in answer}
+
+
+def facts(one: Snapshot) -> dict[str, Any]:
+    """When a snapshot was taken, of which model, at what cost in seconds."""
+    return {
+        "timestamp": datetime.fromtimestamp(one.t, UTC).isoformat(),
+        "model_version": one.model_version,
+        "epoch": finite(one.epoch),
+        "cost_s": finite(one.cost_s),
+    }
+
+
+def summary(one: Snapshot) -> dict[str, Any]:
+    """The summary with the five keys old clients read always there."""
+    stored = {name: number(value) for name, value in one.summary.items()}
+    total = int(stored.get("total_examples") or one.num_examples)
+    correct = int(stored.get("correct") or 0)
+    return {
+        **stored,
+        "avg_loss": stored.get("avg_loss"),
+        "accuracy": stored.get("accuracy", correct / total),
+        "total_examples": total,
+        "correct": correct,
+        "incorrect": total - correct,
+    }
+
+
+def entry_json(one: Snapshot) -> dict[str, Any]:
+    """A snapshot without its examples."""
+    return {
+        "step": one.step,
+        **facts(one),
+        "summary": summary(one),
+        "filename": snapshot_name(one.step),
+        "run": one.run_id,
+        "attempt": one.attempt,
+        "task": one.task,
+    }
+
+
+def dataset_json(dataset: str, run_ids: list[str], taken: list[Snapshot]) -> dict[str, Any]:
+    """A dataset with the snapshots of its newest run."""
+    return {
+        "name": dataset,
+        "snapshot_count": len(taken),
+        "first_step": taken[0].step,
+        "last_step": taken[-1].step,
+        "path": f"runs/{run_ids[0]}/snapshots",
+        "task": taken[-1].task,
+        "run": run_ids[0],
+        "runs": run_ids,
+        "updated_at": taken[-1].t,
+        "first_summary": summary(taken[0]),
+        "summary": summary(taken[-1]),
+        "best_step": max(taken, key=merit).step,
+    }
+
+
+def neighbours(taken: Sequence[Snapshot], chosen: Snapshot) -> dict[str, int | None]:
+    """The steps before and after ``chosen``."""
+    earlier = [one.step for one in taken if one.step < chosen.step]
+    later = [one.step for one in taken if one.step > chosen.step]
+    return {"previous_step": earlier[-1] if earlier else None, "next_step": later[0] if later else None}
