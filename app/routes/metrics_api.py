@@ -28,7 +28,6 @@ bp = APIBlueprint("metrics_api", __name__, url_prefix="/api")
 @bp.doc(tags=["Metrics"])
 def names(run_id: str) -> Response:
     """List the series of a run."""
-    container().runs.get(run_id)
     return reply({"metrics": container().metrics.names(run_id)})
 
 
@@ -42,7 +41,6 @@ def read(run_id: str, name: str, query: SeriesQuery) -> Response:
 
     With `after=n` the points numbered from n on come as they are, for a browser that has the first n.
     """
-    container().runs.get(run_id)
     series = container().metrics.read(
         run_id,
         name,
@@ -78,6 +76,7 @@ def _to_json(series: SeriesPoints) -> dict[str, Any]:
     return {
         "name": series.name,
         "start": series.start,
+        "origin": series.origin,
         "steps": series.steps,
         "times": series.times,
         "values": series.values,

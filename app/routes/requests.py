@@ -112,10 +112,13 @@ class EventsQuery(Query):
 class SeriesQuery(Query):
     """Which points of a series, and how many at most."""
 
-    x: Literal["step", "time"] = Field(default="step", description="What from and to are measured in.")
+    x: Literal["step", "time", "relative"] = Field(
+        default="step",
+        description="What from and to are measured in: steps, Unix seconds, or seconds since the start.",
+    )
     points: int = Field(default=1500, description="Pixel budget; taken as 10 at least and 5000 at most.")
-    start: float | Optional = Field(default=None, alias="from", description="Step, or Unix seconds.")
-    stop: float | Optional = Field(default=None, alias="to", description="Step, or Unix seconds, inclusive.")
+    start: float | Optional = Field(default=None, alias="from", description="First x, inclusive.")
+    stop: float | Optional = Field(default=None, alias="to", description="Last x, inclusive.")
     after: int | Optional = Field(
         default=None, ge=0, le=2**53, description="Only points numbered from here on, in order of arrival."
     )
@@ -126,7 +129,6 @@ class ManySeriesQuery(Query):
 
     runs: str = Field(min_length=1, max_length=20_000, description="Run ids with commas, at most 500.")
     name: str = Field(min_length=1, max_length=200)
-    x: Literal["step", "time"] = "step"
     points: int = Field(default=500, description="Pixel budget of each series; 10 at least, 5000 at most.")
 
 

@@ -30,13 +30,24 @@ from trainer.protocol.errors import ProtocolError
 from trainer.protocol.run_folder import ExitRecord, RunPaths
 
 LOOK_EVERY_S: Final = 2.0
-LOST_AFTER_S: Final = 4.0  # between the two looks that find a lock free without an exit record
-START_GRACE_S: Final = 30.0  # what a new supervisor may take until it holds its lock
 DRAIN_TRIES: Final = 5
 DRAIN_PAUSE_S: Final = 5.0  # times the number of tries so far
 NUM_REVISITED: Final = 200  # ended runs whose spool is looked at after a start
 _WATCHED: Final = ACTIVE | {RunState.LOST}
 log: Final = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Patience:
+    """How long a bad sign must last before it counts.
+
+    Attributes:
+        lost_after_s: between the two looks that find a lock free without an exit record.
+        start_grace_s: what a new supervisor may take until it holds its lock.
+    """
+
+    lost_after_s: float = 4.0
+    start_grace_s: float = 30.0
 
 
 @dataclass(frozen=True)
@@ -69,6 +80,7 @@ class Adoption:
         live: RunFeed,
         redeliver_stop: Callable[[str], bool],
         wake_queue: Callable[[], None],
+        patience: Patience | None = None,
     ) -> None:
         """Wire the thread; nothing runs before :meth:`start`.
 
@@ -79,6 +91,7 @@ class Adoption:
             live: told after every committed change.
             redeliver_stop: says again to a stopping run that it shall stop.
             wake_queue: called when a run has ended.
+            patience: how long bad signs must last.
         """
         self._store = store
         self._settings = settings
@@ -86,6 +99,7 @@ class Adoption:
         self._live = live
         self._redeliver_stop = redeliver_stop
         self._wake_queue = wake_queue
+        self._patience = patience or Patience()
         self._first_looks: dict[str, float] = {}  # run id -> monotonic time of the first free lock
         self._stop_heard: set[str] = set()
         self._drains: dict[str, _Drain] = {}
@@ -194,7 +208,7 @@ class Adoption:
         now = time.monotonic()
         first = self._first_looks.setdefault(subject.run_id, now)
         never_started = not paths.supervisor.exists()
-        if now - first < (START_GRACE_S if never_started else LOST_AFTER_S):
+        if now - first < (self._patience.start_grace_s if never_started else self._patience.lost_after_s):
             return
         del self._first_looks[subject.run_id]
         if never_started:
