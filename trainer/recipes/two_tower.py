@@ -64,7 +64,7 @@ class TwoTowerParams(RecipeParams):
         512, "Units of the GRU, or of the hidden layer of a text tower.", group=_MODEL, ge=8, le=8192
     )
     num_buckets: int = parameter(
-        131_072,
+        32_768,
         "Text: rows of the table into which words and n-grams are hashed; fewer rows mean more collisions.",
         group=_MODEL,
         ge=256,
@@ -98,7 +98,10 @@ class TwoTowerParams(RecipeParams):
         advanced=True,
     )
     share_towers: bool = parameter(
-        True, "Text: both towers read with the same table.", group=_MODEL, advanced=True
+        False,
+        "Text: both towers read with one table, so equal words meet before any training.",
+        group=_MODEL,
+        advanced=True,
     )
     num_layers: int = parameter(1, "Vectors: GRU layers.", group=_MODEL, ge=1, le=8, advanced=True)
     bidirectional: bool = parameter(
@@ -118,7 +121,7 @@ class TwoTowerParams(RecipeParams):
         5e-3, "Text: step size of the embedding table.", group=_OPTIMISER, ge=1e-9, le=1.0, advanced=True
     )
     temperature: float = parameter(
-        0.05, "Softmax temperature of the loss; lower is stricter.", group=_OPTIMISER, ge=0.001, le=10.0
+        0.07, "Softmax temperature of the loss; lower is stricter.", group=_OPTIMISER, ge=0.001, le=10.0
     )
     weight_decay: float = parameter(
         0.01,
@@ -208,6 +211,12 @@ class TwoTowerParams(RecipeParams):
         True, "Also ask each document for its query.", group=_NEGATIVES, advanced=True
     )
 
+    candidates: Literal["held_out", "all"] = parameter(
+        "held_out",
+        "Documents to search in evaluation: those of the held-out groups, or all (harder and slower).",
+        group=_WATCHING,
+        advanced=True,
+    )
     num_probes: int = parameter(
         100,
         "Fixed held-out examples asked again at every snapshot.",

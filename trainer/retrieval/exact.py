@@ -3,15 +3,14 @@
 Everything is computed over unit-norm float32 vectors, so scores are cosines.
 
 Shape suffixes: B queries, M documents of the pool, K best of them, D length
-of the vectors. ``golds`` are integers of shape (B, G): the pool rows that answer
-each query, padded with -1.
+of the vectors.  ``golds`` hold for each query the pool rows that answer it.
 """
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Final
 
 import faiss
@@ -20,9 +19,11 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float32]
 Ints = NDArray[np.int64]
+Golds = Sequence[Sequence[int] | Ints]
 
 RECALL_AT: Final = (1, 5, 10, 50, 100)
 MRR_AT: Final = 10
+_CHUNK: Final = 1024
 
 
 @dataclass(frozen=True)
@@ -74,25 +75,32 @@ class ExactIndex:
         scores_BK[rows_BK < 0] = -np.inf
         return scores_BK, rows_BK
 
-    def rank(self, queries_BD: Floats, golds: Ints, *, k: int) -> Ranking:
+    def rank(self, queries_BD: Floats, golds: Golds, *, k: int) -> Ranking:
         """Search and compare with the golds.
 
         Args:
             queries_BD: unit-norm queries.
-            golds: pool rows that answer each query, at least one, padded with -1.
+            golds: for each query at least one pool row that answers it.
             k: how deep to look, at least 1.
         """
-        num_golds = golds.shape[1]
-        # One more than golds are needed, so that a negative is found even when all golds lead.
-        depth = min(len(self), k + num_golds)
+        parts = [
+            self._rank(queries_BD[start : start + _CHUNK], padded(golds[start : start + _CHUNK]), k=k)
+            for start in range(0, len(queries_BD), _CHUNK)
+        ]
+        return Ranking(
+            *(np.concatenate([getattr(part, field.name) for part in parts]) for field in fields(Ranking))
+        )
+
+    def _rank(self, queries_BD: Floats, golds: Ints, *, k: int) -> Ranking:
+        # More than the golds are needed, so that a negative is found even when all golds lead.
+        depth = min(len(self), k + golds.shape[1])
         scores_BK, rows_BK = self.search(queries_BD, k=depth)
         gold_scores_B = self._gold_scores(queries_BD, golds, scores_BK, rows_BK)
         is_gold_BK = is_among(rows_BK, golds)
-        better_BK = ~is_gold_BK & (scores_BK >= gold_scores_B[:, None])
-        found_B = gold_scores_B > scores_BK[:, -1] if depth < len(self) else np.ones(len(rows_BK), dtype=bool)
-        ranks_B = np.where(found_B, 1 + better_BK.sum(axis=1), k + 1)
-        negatives_BK = np.where(is_gold_BK, -np.inf, scores_BK)
-        negative_scores_B = negatives_BK.max(axis=1)
+        ranks_B = 1 + (~is_gold_BK & (scores_BK >= gold_scores_B[:, None])).sum(axis=1)
+        if depth < len(self):  # as good as the last one found: there may be any number of equals behind
+            ranks_B[gold_scores_B <= scores_BK[:, -1]] = k + 1
+        negative_scores_B = np.where(is_gold_BK, -np.inf, scores_BK).max(axis=1)
         return Ranking(
             rows_BK=rows_BK[:, :k],
             scores_BK=scores_BK[:, :k],
@@ -124,7 +132,7 @@ def is_among(rows_BK: Ints, golds: Ints) -> NDArray[np.bool_]:
     return found
 
 
-def padded(golds: Sequence[Sequence[int]]) -> Ints:
+def padded(golds: Golds) -> Ints:
     """Lists of golds as one array, padded with -1, shape (B, G)."""
     table = np.full((len(golds), max((len(some) for some in golds), default=1)), -1, dtype=np.int64)
     for row, some in enumerate(golds):

@@ -6,17 +6,18 @@ from collections.abc import Callable
 from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
-from trainer.retrieval.exact import ExactIndex, Floats, Ints, is_among
+from trainer.retrieval.exact import ExactIndex, Floats, Golds, Ints, is_among, padded
 
-_CHUNK: Final = 1024
+_CHUNK: Final = 512
 _DUPLICATE_COSINE: Final = 0.9999  # two documents this close are one document to this model
 
 
 def mine_near_misses(
     queries_BD: Floats,
     documents_MD: Floats,
-    golds: Ints,
+    golds: Golds,
     *,
     depth: int,
     count: int,
@@ -31,7 +32,7 @@ def mine_near_misses(
     Args:
         queries_BD: unit-norm queries, one per training row.
         documents_MD: unit-norm documents of the pool.
-        golds: pool rows that answer each query, the pair's own first, padded with -1.
+        golds: for each query the pool rows that answer it, at least one.
         depth: how many wrong documents to choose from, at least ``count``.
         count: near misses per query.
         seed: the same seed draws the same ones.
@@ -44,9 +45,10 @@ def mine_near_misses(
     mined_BK = np.full((len(queries_BD), count), -1, dtype=np.int64)
     for start in range(0, len(queries_BD), _CHUNK):
         rows = slice(start, start + _CHUNK)
-        _, found_BK = index.search(queries_BD[rows], k=min(len(index), depth + golds.shape[1]))
-        wrong_BK = (found_BK >= 0) & ~is_among(found_BK, golds[rows])
-        wrong_BK &= ~_duplicates(documents_MD, found_BK, golds[rows, 0])
+        golds_BK = padded(golds[rows])
+        _, found_BK = index.search(queries_BD[rows], k=min(len(index), depth + golds_BK.shape[1]))
+        wrong_BK = (found_BK >= 0) & ~is_among(found_BK, golds_BK)
+        wrong_BK &= ~_duplicates(documents_MD, found_BK, golds_BK)
         wrong_BK &= np.cumsum(wrong_BK, axis=1) <= depth
         # A random order of the allowed ones: their keys are positive, all others sort behind.
         keys_BK = np.where(wrong_BK, generator.random(wrong_BK.shape), -1.0)
@@ -58,8 +60,11 @@ def mine_near_misses(
     return mined_BK
 
 
-def _duplicates(
-    documents_MD: Floats, found_BK: Ints, gold_B: Ints
-) -> np.ndarray[tuple[int, int], np.dtype[np.bool_]]:
-    cosines_BK = np.einsum("bkd,bd->bk", documents_MD[found_BK], documents_MD[gold_B])
-    return np.asarray(cosines_BK >= _DUPLICATE_COSINE)
+def _duplicates(documents_MD: Floats, found_BK: Ints, golds_BK: Ints) -> NDArray[np.bool_]:
+    """Where a found document has the same vector as one of the query's golds."""
+    found = documents_MD[found_BK]
+    same_BK = np.zeros(found_BK.shape, dtype=bool)
+    for gold_B in golds_BK.T:
+        cosines_BK = np.einsum("bkd,bd->bk", found, documents_MD[gold_B])
+        same_BK |= (cosines_BK >= _DUPLICATE_COSINE) & (gold_B >= 0)[:, None]
+    return same_BK

@@ -87,16 +87,3 @@ class IdentityTower(nn.Module):
     def forward(self, vectors_BD: Tensor) -> Tensor:
         """Unit vectors (B, D)."""
         return F.normalize(vectors_BD, dim=-1)
-
-
-def count_parameters(modules: dict[str, nn.Module]) -> int:
-    """Trainable numbers, each counted once however many towers share it."""
-    distinct = {
-        id(p): p.numel() for module in modules.values() for p in module.parameters() if p.requires_grad
-    }
-    return sum(distinct.values())
-
-
-def version_of(modules: dict[str, nn.Module]) -> tuple[int, ...]:
-    """Changes whenever any weight is written to; torch counts the writes of every tensor."""
-    return tuple(int(p._version) for module in modules.values() for p in module.parameters())

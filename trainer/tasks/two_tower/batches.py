@@ -1,0 +1,165 @@
+"""Which pairs and which further negatives make a batch.
+
+Everything is a function of (seed, epoch, number of the batch) and the mined
+rows, so an interrupted epoch goes on exactly where it stopped, without
+replaying what came before.
+
+Shape suffixes: B pairs of the batch, M further negatives, N = B + M
+candidates, K mined documents per training row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from trainer.datasets.records import DatasetError
+from trainer.datasets.splitting import numbered
+from trainer.tasks.two_tower.features import Ints
+from trainer.tasks.two_tower.losses import chance_loss
+from trainer.tasks.two_tower.material import Material
+
+_ORDER, _NOISE, _SUBSET = 1, 2, 3  # streams of random numbers that must not be the same
+_EMPTY: Final = np.empty(0, dtype=np.int64)
+
+
+@dataclass(frozen=True)
+class Batch:
+    """One micro-batch.
+
+    Attributes:
+        rows_B: the pairs.
+        query: arguments of the query tower, B rows.
+        document: arguments of the document tower, N rows: the pairs' own, then further negatives.
+        documents_N: the documents' numbers.
+        masked_BN: where a candidate also answers the query; None when nowhere.
+        chance_loss: what guessing costs here, in nats.
+    """
+
+    rows_B: Ints
+    query: tuple[Tensor, ...]
+    document: tuple[Tensor, ...]
+    documents_N: Ints
+    masked_BN: Tensor | None
+    chance_loss: float
+
+    def __len__(self) -> int:
+        return len(self.rows_B)
+
+
+@dataclass(frozen=True)
+class SamplerSettings:
+    """How batches are made; see the recipe's parameters of the same names."""
+
+    batch_size: int
+    max_pairs: int
+    group_negatives: int
+    symmetric: bool
+    seed: int
+
+
+class Sampler:
+    """Makes the batches of an epoch."""
+
+    def __init__(self, material: Material, settings: SamplerSettings) -> None:
+        """Prepare.
+
+        Raises:
+            DatasetError: fewer than two pairs are left to train on.
+        """
+        self._material = material
+        self._settings = settings
+        self.train_rows = self._limited(material.split.train)
+        if len(self.train_rows) < 2:
+            raise DatasetError(
+                f"{material.name}: {len(self.train_rows)} pair is left to train on; 2 are needed"
+            )
+        self.batch_size = min(settings.batch_size, len(self.train_rows))
+        self._golds = material.golds()
+        self._has_several = np.array([len(some) > 1 for some in self._golds])
+        self._group_of_N = numbered(material.groups)
+        self._group_documents, self._group_starts = self._documents_by_group()
+
+    def num_batches(self) -> int:
+        """Whole batches of an epoch; which pairs fall short changes from epoch to epoch."""
+        return len(self.train_rows) // self.batch_size
+
+    def golds_of(self, row: int) -> Ints:
+        """All documents that answer the query of pair ``row``."""
+        return self._golds[int(self._material.query_of_N[row])]
+
+    def batches(self, epoch: int, *, start: int, mined: Ints | None) -> Iterator[Batch]:
+        """The batches of ``epoch`` from number ``start`` on.
+
+        ``mined`` has shape (len(train_rows), K): row i holds the documents
+        mined for ``train_rows[i]``, -1 for none.
+        """
+        order = np.random.default_rng([self._settings.seed, _ORDER, epoch]).permutation(len(self.train_rows))
+        for number in range(start, self.num_batches()):
+            places = order[number * self.batch_size : (number + 1) * self.batch_size]
+            noise = np.random.default_rng([self._settings.seed, _NOISE, epoch, number])
+            mined_here = _EMPTY if mined is None else mined[places].ravel()
+            yield self._batch(self.train_rows[places], mined_here, noise)
+
+    def _batch(self, rows: Ints, mined: Ints, noise: np.random.Generator) -> Batch:
+        material = self._material
+        positives = material.document_of_N[rows]
+        further = np.concatenate([mined, self._group_picks(rows, noise)])
+        further = np.setdiff1d(further[further >= 0], positives)
+        documents = np.concatenate([positives, further])
+        masked = self._masked(rows, documents)
+        return Batch(
+            rows_B=rows,
+            query=material.queries.take(rows, noise=noise),
+            document=material.documents.take(documents, noise=noise),
+            documents_N=documents,
+            masked_BN=masked,
+            chance_loss=chance_loss(
+                len(rows), len(further), masked_BN=masked, symmetric=self._settings.symmetric
+            ),
+        )
+
+    def _masked(self, rows: Ints, documents: Ints) -> Tensor | None:
+        """Where a candidate is the query's own document again, or another that answers it."""
+        positives = documents[: len(rows)]
+        several = np.flatnonzero(self._has_several[self._material.query_of_N[rows]])
+        if len(several) == 0 and len(np.unique(positives)) == len(positives):
+            return None
+        masked = positives[:, None] == documents[None, :]
+        for place in several.tolist():
+            masked[place] |= np.isin(documents, self.golds_of(int(rows[place])))
+        diagonal = np.arange(len(rows))
+        masked[diagonal, diagonal] = False
+        return torch.from_numpy(masked) if masked.any() else None
+
+    def _group_picks(self, rows: Ints, noise: np.random.Generator) -> Ints:
+        """For each row some documents of its own group, drawn with replacement."""
+        wanted = self._settings.group_negatives
+        if wanted == 0:
+            return _EMPTY
+        groups = self._group_of_N[rows]
+        starts = self._group_starts[groups]
+        sizes = self._group_starts[groups + 1] - starts
+        offsets = noise.integers(0, sizes[:, None], size=(len(rows), wanted))
+        picks: Ints = self._group_documents[(starts[:, None] + offsets).ravel()]
+        return picks
+
+    def _documents_by_group(self) -> tuple[Ints, Ints]:
+        """The training documents of every group, and where each group starts in them."""
+        groups = self._group_of_N[self.train_rows]
+        order = np.argsort(groups, kind="stable")
+        documents = self._material.document_of_N[self.train_rows][order]
+        counts = np.bincount(groups, minlength=int(self._group_of_N.max()) + 1)
+        return documents, np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+
+    def _limited(self, rows: Ints) -> Ints:
+        limit = self._settings.max_pairs
+        if limit == 0 or len(rows) <= limit:
+            return rows
+        generator = np.random.default_rng([self._settings.seed, _SUBSET])
+        return np.sort(generator.permutation(rows)[:limit])

@@ -1,0 +1,145 @@
+"""The fixed held-out examples that are asked again at every snapshot, and how their answers are judged.
+
+Shape suffixes: B probes, M documents of the pool, K = M in order of their score, D length of the vectors.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import Any, Final
+
+import numpy as np
+
+from trainer.engine.task import ProbeAnswers
+from trainer.retrieval.exact import ExactIndex, Floats, Ints
+from trainer.tasks.two_tower.material import Material
+
+NUM_SHOWN: Final = 10
+
+
+def choose_probes(material: Material, *, count: int, seed: int) -> Ints:
+    """Held-out pairs for probing: one of each group in turn, until there are ``count``.
+
+    The choice depends on the seed and the ids only. Of pairs with the same query the first is taken.
+    """
+
+    def order(text: str) -> bytes:
+        return hashlib.blake2b(f"{seed}:{text}".encode(errors="surrogatepass"), digest_size=8).digest()
+
+    by_group: dict[str, list[int]] = defaultdict(list)
+    seen_queries: set[int] = set()
+    for row in material.split.held_out.tolist():
+        query = int(material.query_of_N[row])
+        if query not in seen_queries:
+            seen_queries.add(query)
+            by_group[material.groups[row]].append(row)
+    queues = [
+        sorted(by_group[group], key=lambda row: order(material.ids[row]), reverse=True)
+        for group in sorted(by_group, key=order)
+    ]
+    chosen: list[int] = []
+    while queues and len(chosen) < count:
+        chosen.extend(queue.pop() for queue in queues[: count - len(chosen)])
+        queues = [queue for queue in queues if queue]
+    return np.array(sorted(chosen), dtype=np.int64)
+
+
+def describe_probes(material: Material, rows: Ints) -> list[dict[str, Any]]:
+    """The probe set as the snapshots carry it, texts whole."""
+    described = []
+    for row in rows.tolist():
+        document = int(material.document_of_N[row])
+        described.append(
+            {
+                "example_id": material.ids[row],
+                "input": material.query_texts[row] or material.ids[row],
+                "expected_output": material.document_titles[document],
+                "group": material.groups[row],
+                "gold": material.document_ids[document],
+            }
+        )
+    return described
+
+
+def answer_probes(
+    material: Material,
+    queries_BD: Floats,
+    documents_MD: Floats,
+    *,
+    pool: Ints,
+    golds: Sequence[Ints],
+    temperature: float,
+) -> ProbeAnswers:
+    """Ask the probes.
+
+    The loss of a probe is its InfoNCE loss against the whole pool: the
+    cross-entropy in nats of its best gold among all documents that do not
+    answer it, at the training temperature. ``correct`` is 1 when a gold is
+    ranked first. Ranks are exact over the whole pool.
+
+    Args:
+        queries_BD: unit-norm vectors of the probes.
+        documents_MD: unit-norm vectors of the pool.
+        pool: the document of each pool row.
+        golds: for each probe the pool rows that answer it.
+        temperature: softmax temperature.
+    """
+    ranking = ExactIndex(documents_MD).rank(queries_BD, golds, k=len(pool))
+    columns = {
+        "loss": _losses(ranking.scores_BK, ranking.rows_BK, ranking.gold_scores_B, golds, temperature),
+        "correct": (ranking.ranks_B == 1).astype(float).tolist(),
+        "rank": ranking.ranks_B.astype(float).tolist(),
+        "score": ranking.gold_scores_B.astype(float).tolist(),
+        "margin": (ranking.gold_scores_B - ranking.negative_scores_B).astype(float).tolist(),
+    }
+    shown = min(NUM_SHOWN, len(pool))
+    outputs: list[dict[str, Any]] = []
+    named: set[int] = {int(pool[row]) for some in golds for row in some}
+    for rows, scores in zip(ranking.rows_BK[:, :shown], ranking.scores_BK[:, :shown], strict=True):
+        documents = pool[rows].tolist()
+        named.update(documents)
+        outputs.append(
+            {
+                "top": [
+                    [material.document_ids[document], round(float(score), 6)]
+                    for document, score in zip(documents, scores, strict=True)
+                ]
+            }
+        )
+    return ProbeAnswers(
+        columns, outputs, _described_documents(material, named), _summary(ranking.ranks_B, pool)
+    )
+
+
+def _summary(ranks_B: Ints, pool: Ints) -> dict[str, float]:
+    reciprocal = np.where(ranks_B <= 10, 1.0 / ranks_B, 0.0)
+    return {
+        "recall@10": float((ranks_B <= 10).mean()),
+        "mrr@10": float(reciprocal.mean()),
+        "median_rank": float(np.median(ranks_B)),
+        "num_candidates": float(len(pool)),
+    }
+
+
+def _losses(
+    scores_BK: Floats, rows_BK: Ints, gold_scores_B: Floats, golds: Sequence[Ints], temperature: float
+) -> list[float]:
+    losses = []
+    for scores, rows, gold, answers in zip(scores_BK, rows_BK, gold_scores_B, golds, strict=True):
+        negatives = scores[~np.isin(rows, answers)].astype(np.float64)
+        logits = np.append(negatives, float(gold)) / temperature
+        highest = logits.max()
+        losses.append(float(highest + np.log(np.exp(logits - highest).sum()) - logits[-1]))
+    return losses
+
+
+def _described_documents(material: Material, documents: set[int]) -> dict[str, dict[str, str]]:
+    return {
+        material.document_ids[document]: {
+            "title": material.document_titles[document],
+            "text": material.document_texts[document],
+        }
+        for document in sorted(documents)
+    }

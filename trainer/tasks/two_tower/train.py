@@ -1,0 +1,122 @@
+"""Entry of the two-tower recipe: reads the dataset, builds the task, hands both to the loop."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+import torch
+
+from trainer.datasets import pairs, python_docs, vectors
+from trainer.datasets.records import DatasetError, Tell, TextPairs, VectorPairs
+from trainer.engine import devices, seeding
+from trainer.engine.loop import train as run_loop
+from trainer.engine.task import LoopConfig
+from trainer.protocol.events import Phase
+from trainer.protocol.run_folder import RunPaths, RunSpec
+from trainer.recipes.two_tower import TwoTowerParams
+from trainer.tasks.two_tower.material import Material, from_texts, from_vectors
+from trainer.tasks.two_tower.model import TwoTowers, text_towers, vector_towers
+from trainer.tasks.two_tower.task import TwoTowerTask
+from trainer.telemetry.controls import Controls
+from trainer.telemetry.reporter import Reporter
+
+_FEATURES_FOLDER: Final = "features"
+
+
+def train(spec: RunSpec, paths: RunPaths, reporter: Reporter, controls: Controls) -> None:
+    """Train two towers on the dataset of ``spec``.
+
+    Raises:
+        DatasetError: the dataset cannot be used; the message names file, row and column.
+        DeviceUnavailable: the device asked for is not there.
+    """
+
+    def tell(detail: str, fraction: float) -> None:
+        controls.stop_if_asked()
+        reporter.phase(Phase.LOADING, step=0, detail=detail, fraction=fraction)
+
+    params = TwoTowerParams.model_validate(spec.params)
+    device = devices.pick(params.device)
+    task, material = load_task(
+        spec.dataset, params, datasets_dir=Path(spec.datasets_dir), device=device, tell=tell
+    )
+    reporter.dataset(
+        material.name,
+        content_hash=material.content_hash,
+        counts={
+            "pairs": len(material.ids),
+            "train": task.num_train_pairs,
+            "held_out": len(material.split.held_out),
+            "documents": len(material.document_ids),
+            "candidates": task.num_candidates,
+        },
+    )
+    run_loop(task, loop_config(params, task), spec=spec, paths=paths, reporter=reporter, controls=controls)
+
+
+def load_task(
+    dataset: str, params: TwoTowerParams, *, datasets_dir: Path, device: torch.device, tell: Tell
+) -> tuple[TwoTowerTask, Material]:
+    """Read ``dataset`` (a built-in name or a path) and build towers for it, seeded.
+
+    Raises:
+        DatasetError: the dataset cannot be used.
+    """
+    rows = read_dataset(dataset, datasets_dir=datasets_dir, tell=tell)
+    seeding.seed_everything(params.seed)
+    towers: TwoTowers
+    if isinstance(rows, TextPairs):
+        material = from_texts(rows, params, cache=datasets_dir / _FEATURES_FOLDER, tell=tell)
+        towers = text_towers(params, device)
+    else:
+        material = from_vectors(rows, params)
+        towers = vector_towers(
+            params,
+            query_dim=rows.query_vectors.shape[2],
+            document_dim=rows.document_vectors.shape[1],
+            device=device,
+        )
+    return TwoTowerTask(material, towers, params), material
+
+
+def read_dataset(dataset: str, *, datasets_dir: Path, tell: Tell) -> TextPairs | VectorPairs:
+    """Read a built-in dataset, or a file by the ending of its name.
+
+    Raises:
+        DatasetError: it does not exist, is of no known kind, or is malformed.
+    """
+    if dataset == python_docs.NAME:
+        return python_docs.load(datasets_dir, tell)
+    path = Path(dataset)
+    ending = path.suffix.lower()
+    if ending in vectors.ENDINGS:
+        return vectors.read(path, tell)
+    if ending in pairs.ENDINGS:
+        return pairs.read(path, tell)
+    known = ", ".join([*pairs.ENDINGS, *vectors.ENDINGS])
+    raise DatasetError(
+        f"{dataset}: neither a built-in dataset ({python_docs.NAME}) nor a file ending in {known}"
+    )
+
+
+def loop_config(params: TwoTowerParams, task: TwoTowerTask) -> LoopConfig:
+    """The loop's settings; evaluation and checkpoints every 0 steps mean once per epoch."""
+    steps_per_epoch = max(1, -(-task.num_micro_batches(0) // params.accumulate))
+    return LoopConfig(
+        seed=params.seed,
+        num_epochs=params.num_epochs,
+        max_steps=params.max_steps,
+        accumulate=params.accumulate,
+        max_grad_norm=params.max_grad_norm,
+        warmup_steps=params.warmup_steps,
+        schedule=params.schedule,
+        min_lr_fraction=params.min_lr_fraction,
+        eval_every=params.eval_every or steps_per_epoch,
+        checkpoint_every=params.checkpoint_every or steps_per_epoch,
+        keep_checkpoints=params.keep_checkpoints,
+        snapshot_budget=params.snapshot_budget,
+        best_metric=params.best_metric,
+        best_mode="max",
+        patience=params.patience,
+    )
