@@ -20,7 +20,7 @@ export function matchesText(run, text) {
 
 /** A dataset in a word: a path's last part without its ending. @param {string} dataset */
 export function datasetWord(dataset) {
-  return dataset.includes("/") ? (dataset.split("/").at(-1) ?? dataset).replace(/\.[a-z]+$/, "") : dataset;
+  return dataset.includes("/") ? (dataset.split("/").at(-1) ?? dataset).replace(/(?<=.)\.[^.]*$/, "") : dataset;
 }
 
 /** The newest loss, whichever kind the run reports. @param {Run} run @returns {{name: string, value: number} | null} */
