@@ -51,12 +51,12 @@ MODULES = (
 def write_corpus(path: Path) -> Path:
     """Write the pairs as JSONL with query, document, group and id; returns ``path``."""
     folder = Path(sysconfig.get_path("stdlib"))
-    lines = [
-        json.dumps({"query": entry.query, "document": entry.document, "group": module, "id": entry.name})
+    entries = {
+        entry.name: {"query": entry.query, "document": entry.document, "group": module, "id": entry.name}
         for module in MODULES
         if (source := folder / f"{module}.py").is_file()
         for entry in entries_of(source.read_bytes(), module)
-    ]
+    }  # a property and its setter have one name: the last one counts
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("\n".join(dict.fromkeys(lines)) + "\n", encoding="utf-8")
+    path.write_text("".join(json.dumps(entry) + "\n" for entry in entries.values()), encoding="utf-8")
     return path

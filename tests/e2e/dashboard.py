@@ -35,6 +35,7 @@ LIVELY: Final[dict[str, Any]] = {
     "device": "cpu",
 }
 """A small model that trains until somebody stops it."""
+FINISHED_STEPS: Final = 60
 
 
 @dataclass(frozen=True)
@@ -183,6 +184,7 @@ class Dashboard:
 
         def look() -> dict[str, Any] | None:
             run = self.run(run_id)
+            assert run["state"] != "failed", self.describe(run_id)
             return run if run["step"] >= step else None
 
         return wait_for(look, what=lambda: f"step {step}: {self.describe(run_id)}", timeout_s=timeout_s)

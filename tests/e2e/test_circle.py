@@ -8,26 +8,10 @@ import re
 
 import pytest
 
+from tests.e2e.dashboard import FINISHED_STEPS as STEPS
 from tests.e2e.dashboard import LIVELY, Dashboard
 from tests.e2e.spool import assert_nothing_is_lost, spooled_events
 from trainer.protocol.events import Stream
-
-STEPS = 60
-
-
-@pytest.fixture(scope="session")
-def finished(dashboard: Dashboard) -> str:
-    """A run that has trained all its steps."""
-    run_id = dashboard.create_run(
-        "stdlib.jsonl",
-        name="the whole way",
-        max_steps=STEPS,
-        eval_every=20,
-        checkpoint_every=30,
-        snapshot_budget=1.0,
-    )
-    dashboard.wait_for_state(run_id, "finished", "failed", timeout_s=120)
-    return run_id
 
 
 def test_a_finished_run_tells_how_it_went(dashboard: Dashboard, finished: str) -> None:

@@ -1,0 +1,80 @@
+"""A real Chromium, and pages that must stay free of errors and policy violations."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+
+from scripts.chromium import HOW_TO_GET_ONE, find_chromium
+from tests.e2e.dashboard import FINISHED_STEPS, Dashboard
+from tests.e2e.watched_page import WatchedPage, watch
+
+FLAGS = [
+    *("--disable-gpu", "--disable-quic", "--no-first-run"),
+    *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
+]
+
+
+@pytest.fixture(scope="session")
+def finished(dashboard: Dashboard) -> str:
+    """A run that has trained all its steps."""
+    lengths = {"max_steps": FINISHED_STEPS, "eval_every": 20, "checkpoint_every": 30, "snapshot_budget": 1.0}
+    run_id = dashboard.create_run("stdlib.jsonl", name="the whole way", **lengths)
+    dashboard.wait_for_state(run_id, "finished", "failed", timeout_s=120)
+    return run_id
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """One Chromium for all tests; fails, with the remedy, on a machine without one."""
+    chromium = find_chromium()
+    if chromium is None:
+        pytest.fail(HOW_TO_GET_ONE, pytrace=False)
+    flags = [*FLAGS, "--no-sandbox"] if os.geteuid() == 0 else FLAGS
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium, args=flags)
+        yield browser
+        browser.close()
+
+
+def logged_in(browser: Browser, dashboard: Dashboard) -> BrowserContext:
+    """A fresh browser profile that has used a login link."""
+    context = browser.new_context(viewport={"width": 1280, "height": 900})
+    context.set_default_timeout(20_000)
+    page = context.new_page()
+    page.goto(dashboard.login_link())
+    page.wait_for_url(f"{dashboard.url}/")
+    page.close()
+    return context
+
+
+@pytest.fixture(scope="session")
+def profile(browser: Browser, dashboard: Dashboard) -> Iterator[BrowserContext]:
+    """A logged-in browser profile on the shared dashboard."""
+    context = logged_in(browser, dashboard)
+    yield context
+    context.close()
+
+
+@pytest.fixture
+def watched(profile: BrowserContext) -> Iterator[WatchedPage]:
+    """A page on the shared dashboard; fails the test if anything went wrong in it."""
+    with watch(profile) as watched:
+        yield watched
+
+
+@pytest.fixture
+def page(watched: WatchedPage) -> Page:
+    """The same page, for tests that only need to drive it."""
+    return watched.page
+
+
+@pytest.fixture
+def own_profile(browser: Browser, own_dashboard: Dashboard) -> Iterator[BrowserContext]:
+    """A logged-in browser profile on the dashboard that the test may kill."""
+    context = logged_in(browser, own_dashboard)
+    yield context
+    context.close()
