@@ -67,7 +67,9 @@ class Attempt:
         with contextlib.suppress(OSError):  # without the record its mark still finds it
             self.trainer.record.save(process_record(paths, number))
         self.tree = ProcessTree(self.trainer.record, run_dir=str(paths.root), strangers=strangers)
-        self.pulse = Pulse(paths, attempt=number, spool=spool, sampler=Sampler(self.tree))
+        self.pulse = Pulse(
+            paths, attempt=number, spool=spool, sampler=Sampler(self.tree), step=lambda: self.tally.step
+        )
         self.pulse.start()
         spool.append(
             EventType.ATTEMPT,

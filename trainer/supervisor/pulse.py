@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any, Final
 
@@ -21,7 +22,11 @@ EVERY_S: Final = 1.0
 class Pulse:
     """Samples one attempt until it is stopped."""
 
-    def __init__(self, paths: RunPaths, *, attempt: int, spool: OwnSpool, sampler: Sampler) -> None:
+    def __init__(
+        self, paths: RunPaths, *, attempt: int, spool: OwnSpool, sampler: Sampler, step: Callable[[], int]
+    ) -> None:
+        """``step`` tells how far the trainer is when a sample is taken."""
+        self._step = step
         self._paths = paths
         self._attempt = attempt
         self._spool = spool
@@ -61,8 +66,6 @@ class Pulse:
         while not self._ended.wait(EVERY_S):
             self._newest = self._sampler.sample()
             if self._newest:
-                heartbeat = self.heartbeat()
-                step = heartbeat.step if heartbeat else 0
                 values = {f"system/{name}": value for name, value in self._newest.items()}
-                self._spool.metrics(attempt=self._attempt, step=step, values=values)
+                self._spool.metrics(attempt=self._attempt, step=self._step(), values=values)
             self._sync.sync()

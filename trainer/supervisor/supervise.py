@@ -76,6 +76,7 @@ class _Supervision:
         self._stop = StopLadder(grace_s=spec.stop_grace_s)
         self._wake = threading.Event()
         self._attempt: Attempt | None = None
+        self._told_running = False
         self._ended = False
         self._abandoned = False
 
@@ -122,11 +123,9 @@ class _Supervision:
         return self._end(verdict, status, started_at)
 
     def _watch_until_end(self, attempt: Attempt) -> ExitStatus:
-        told_running = told_stopping = False
+        told_stopping = False
         while (status := attempt.look(self._stop)) is None:
-            if attempt.tally.begun and not told_running and not told_stopping:
-                told_running = True
-                self._tell("running", "the trainer reports")
+            self._tell_running(attempt)
             if self._stop.requested and not told_stopping:
                 told_stopping = True
                 grace_s = 0.0 if self._stop.kill_requested else self._spec.stop_grace_s
@@ -135,7 +134,14 @@ class _Supervision:
                 self._watch(attempt.tally)
             self._wake.wait(LOOK_EVERY_S)
             self._wake.clear()
+        self._tell_running(attempt)
         return status
+
+    def _tell_running(self, attempt: Attempt) -> None:
+        """Once, when the trainer has said its first word, unless it is to stop already."""
+        if attempt.tally.begun and not self._told_running and not self._stop.requested:
+            self._told_running = True
+            self._tell("running", "the trainer reports")
 
     def _end(self, verdict: Verdict, status: ExitStatus | None, started_at: float) -> ExitRecord:
         """Write the end where every restart finds it, then tell it."""

@@ -1,0 +1,35 @@
+"""A real supervisor over a trainer with a habit: ``python -m tests.children.supervisor_of HABIT RUN_DIR [DRAIN_S]``."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from pathlib import Path
+
+from trainer.protocol.run_folder import RunPaths
+from trainer.supervisor.run_lock import RunLocked
+from trainer.supervisor.supervise import supervise
+
+
+def main() -> int:
+    """Supervise one attempt; 3 when somebody else does."""
+    logging.basicConfig(level=logging.WARNING)
+    logging.getLogger("trainer").setLevel(logging.INFO)
+    habit, run_dir = sys.argv[1], sys.argv[2]
+    drain_s = float(sys.argv[3]) if len(sys.argv) > 3 else 0.0
+
+    def make_command(root: Path, attempt: int) -> list[str]:
+        program = "tests.children.trainer_that" if habit != "nothing" else "tests.children.no_such_module"
+        flags = ["-u", "-X", "faulthandler", "-P"]
+        return [sys.executable, *flags, "-m", program, habit, str(root), "--attempt", str(attempt)]
+
+    try:
+        supervise(RunPaths(Path(run_dir)), make_command=make_command, drain_s=drain_s)
+    except RunLocked as exc:
+        print(f"error: {exc}", file=sys.stderr)
+        return 3
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
