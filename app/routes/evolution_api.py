@@ -50,7 +50,9 @@ def datasets() -> Response:
 @bp.doc(tags=["Evolution"])
 def snapshots(dataset: str, query: EvolutionQuery) -> Response:
     """List the snapshots of a run on a dataset, by step."""
-    return _cacheable(reply({"snapshots": container().evolution.snapshots(dataset, run=query.run)}))
+    evolution = container().evolution
+    taken = evolution.snapshots(dataset, run=query.run)
+    return _cacheable(reply({"snapshots": taken, "skipped": evolution.skipped(dataset, run=query.run)}))
 
 
 @bp.get("/<path:dataset>/snapshot/<step>")

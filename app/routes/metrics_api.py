@@ -41,6 +41,8 @@ def read(run_id: str, name: str, query: SeriesQuery) -> Response:
 
     With `after=n` the points numbered from n on come as they are, for a browser that has the first n.
     """
+    if query.start is not None and query.stop is not None and query.start > query.stop:
+        raise InvalidRequest(f"is beyond to={query.stop:g}, so nothing lies between", field="from")
     series = container().metrics.read(
         run_id,
         name,

@@ -96,8 +96,11 @@ def _add_errors(operation: dict[str, Any], *, is_evolution: bool) -> None:
 
 
 def _tidy_parameter(parameter: dict[str, Any]) -> None:
-    """A parameter that may be left out has no default; pydantic writes one, null, which is no value of it."""
+    """A parameter that may be left out has no null: neither as a type nor as its default."""
     schema = parameter.get("schema", {})
+    kinds = [kind for kind in schema.pop("anyOf", []) if kind != {"type": "null"}]
+    if kinds:
+        schema.update(kinds[0])
     if schema.get("default", ...) is None:
         del schema["default"]
     if "description" in schema:

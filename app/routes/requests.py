@@ -6,7 +6,6 @@ import unicodedata
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field
-from pydantic.json_schema import SkipJsonSchema
 
 from app.domain.run_states import RunState
 from app.routes.inputs import Body, Query
@@ -27,14 +26,13 @@ Tag = Annotated[str, Field(min_length=1, max_length=64), AfterValidator(_plain_t
 Tags = Annotated[list[Tag], Field(max_length=20)]
 Priority = Annotated[int, Field(ge=-100, le=100, description="Higher starts first.")]
 Profile = Literal["auto", "safe", "classic"]
-Optional = SkipJsonSchema[None]  # may be left out, but null is not a value of it
 
 
 class Policy(Body):
     """What to do when a run gets into trouble."""
 
-    max_attempts: int | Optional = Field(default=None, ge=1, le=20)
-    on_stall: Literal["report", "retry", "stop"] | Optional = None
+    max_attempts: int | None = Field(default=None, ge=1, le=20)
+    on_stall: Literal["report", "retry", "stop"] | None = None
 
 
 class TrainingRequest(Body):
@@ -51,7 +49,7 @@ class TrainingRequest(Body):
 class RunRequest(TrainingRequest):
     """A run to be queued."""
 
-    name: Name | Optional = None
+    name: Name | None = None
     tags: Tags = Field(default_factory=list)
     policy: Policy = Field(default_factory=Policy)
     priority: Priority = 0
@@ -60,20 +58,20 @@ class RunRequest(TrainingRequest):
 class RunChanges(Body):
     """What may change of a run that exists."""
 
-    name: Name | Optional = None
-    tags: Tags | Optional = None
-    priority: Priority | Optional = None
+    name: Name | None = None
+    tags: Tags | None = None
+    priority: Priority | None = None
 
 
 class RunListQuery(Query):
     """Which runs to list, newest first."""
 
-    state: str | Optional = Field(
+    state: str | None = Field(
         default=None, description=f"One state or several with commas: {', '.join(RunState)}."
     )
-    recipe: str | Optional = None
-    dataset: str | Optional = None
-    q: str | Optional = Field(default=None, max_length=200, description="Looked for in name, id and tags.")
+    recipe: str | None = None
+    dataset: str | None = None
+    q: str | None = Field(default=None, max_length=200, description="Looked for in name, id and tags.")
     limit: int = Field(default=100, ge=1, le=1000)
     offset: int = Field(default=0, ge=0, le=10**9)
 
@@ -87,13 +85,13 @@ class DeleteQuery(Query):
 class AttemptQuery(Query):
     """Which launch of the trainer."""
 
-    attempt: int | Optional = Field(default=None, ge=1, le=10**6, description="Default: the newest.")
+    attempt: int | None = Field(default=None, ge=1, le=10**6, description="Default: the newest.")
 
 
 class LogsQuery(Query):
     """Which bytes of an attempt's output."""
 
-    attempt: int | Optional = Field(default=None, ge=1, le=10**6, description="Default: the newest.")
+    attempt: int | None = Field(default=None, ge=1, le=10**6, description="Default: the newest.")
     offset: int = Field(
         default=-65536, ge=-(2**53), le=2**53, description="First byte; negative counts from the end."
     )
@@ -103,7 +101,7 @@ class LogsQuery(Query):
 class EventsQuery(Query):
     """Which sparse events."""
 
-    types: str | Optional = Field(
+    types: str | None = Field(
         default=None, description=f"Several with commas: {', '.join(EventType)}. Default: all."
     )
     limit: int = Field(default=200, ge=1, le=5000)
@@ -117,9 +115,9 @@ class SeriesQuery(Query):
         description="What from and to are measured in: steps, Unix seconds, or seconds since the start.",
     )
     points: int = Field(default=1500, description="Pixel budget; taken as 10 at least and 5000 at most.")
-    start: float | Optional = Field(default=None, alias="from", description="First x, inclusive.")
-    stop: float | Optional = Field(default=None, alias="to", description="Last x, inclusive.")
-    after: int | Optional = Field(
+    start: float | None = Field(default=None, alias="from", description="First x, inclusive.")
+    stop: float | None = Field(default=None, alias="to", description="Last x, inclusive.")
+    after: int | None = Field(
         default=None, ge=0, le=2**53, description="Only points numbered from here on, in order of arrival."
     )
 
@@ -135,17 +133,17 @@ class ManySeriesQuery(Query):
 class EvolutionQuery(Query):
     """Which run's snapshots; without one, the newest run of the dataset that has any."""
 
-    run: str | Optional = Field(default=None, max_length=64)
+    run: str | None = Field(default=None, max_length=64)
 
 
 class SnapshotQuery(EvolutionQuery):
     """Which examples of a snapshot, in which order, in which format."""
 
-    limit: int | Optional = Field(default=None, ge=1, le=100_000)
+    limit: int | None = Field(default=None, ge=1, le=100_000)
     offset: int = Field(default=0, ge=0, le=10**9)
-    sort: str | Optional = Field(default=None, max_length=40, description="A column; - in front: falling.")
+    sort: str | None = Field(default=None, max_length=40, description="A column; - in front: falling.")
     filter: Literal["all", "correct", "incorrect"] = "all"
-    q: str | Optional = Field(default=None, max_length=200, description="Looked for in all texts.")
+    q: str | None = Field(default=None, max_length=200, description="Looked for in all texts.")
     format: Literal["json", "csv"] = "json"
 
 
@@ -154,7 +152,7 @@ class ExamplesQuery(EvolutionQuery):
 
     limit: int = Field(default=100, ge=1, le=1000)
     offset: int = Field(default=0, ge=0, le=10**9)
-    q: str | Optional = Field(default=None, max_length=200)
+    q: str | None = Field(default=None, max_length=200)
 
 
 class CompareQuery(EvolutionQuery):

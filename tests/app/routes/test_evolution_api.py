@@ -1,0 +1,144 @@
+"""The evolution API, as clients of the original system know it."""
+
+from __future__ import annotations
+
+import csv
+import io
+
+import pytest
+
+from tests.app.routes.api_rig import NUM_EXAMPLES, Api, report_snapshot
+
+BASE = "/api/evolution"
+ODD_STEPS = ["-1", "1e9", "\uff11", "0x10", "%20", "10" * 200, "nan", "None", "1.5", "..", "%00"]
+
+
+@pytest.fixture
+def run_id(api: Api) -> str:
+    made = api.new_run()
+    report_snapshot(api, made, 0, num_correct=1)
+    report_snapshot(api, made, 10, num_correct=3)
+    return made
+
+
+def test_datasets_have_the_fields_old_clients_read(api: Api, run_id: str) -> None:
+    (dataset,) = api.get(f"{BASE}/datasets")["datasets"]
+    assert dataset["path"]
+    assert (dataset["name"], dataset["snapshot_count"], dataset["first_step"], dataset["last_step"]) == (
+        "python_docs", 2, 0, 10,
+    )  # fmt: skip
+
+
+def test_snapshots_have_the_fields_old_clients_read(api: Api, run_id: str) -> None:
+    first, last = api.get(f"{BASE}/python_docs/snapshots")["snapshots"]
+    assert (first["step"], last["step"]) == (0, 10)
+    assert last["timestamp"]
+    assert last["filename"]
+    assert last["summary"].keys() >= {"avg_loss", "accuracy", "total_examples", "correct", "incorrect"}
+
+
+def test_a_snapshot_has_the_fields_old_clients_read(api: Api, run_id: str) -> None:
+    snapshot = api.get(f"{BASE}/python_docs/snapshot/10")
+    assert snapshot.keys() >= {
+        "snapshot_id",
+        "training_step",
+        "timestamp",
+        "model_version",
+        "examples",
+        "summary",
+    }
+    assert (snapshot["training_step"], len(snapshot["examples"])) == (10, NUM_EXAMPLES)
+    assert snapshot["examples"][0].keys() >= {
+        "example_id", "step", "input", "expected_output", "model_output", "loss", "exact_match",
+        "output_length", "similarity",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "step"), [("first", 0), ("latest", 10), ("best", 10)])
+def test_a_snapshot_may_be_named(api: Api, run_id: str, name: str, step: int) -> None:
+    assert api.get(f"{BASE}/python_docs/snapshot/{name}?run={run_id}")["training_step"] == step
+
+
+def test_the_swapped_address_leads_to_the_right_one_with_its_query(api: Api, run_id: str) -> None:
+    response = api.call("GET", f"{BASE}/snapshot/python_docs/10?limit=1")
+    assert response.status_code == 308
+    assert response.headers["Location"] == f"{BASE}/python_docs/snapshot/10?limit=1"
+    assert len(api.get(response.headers["Location"])["examples"]) == 1
+
+
+def test_a_dataset_called_snapshot_is_no_endless_detour(api: Api) -> None:
+    report_snapshot(api, api.new_run(), 5, num_correct=1, dataset="snapshot")
+    assert api.get(f"{BASE}/snapshot/snapshot/5")["training_step"] == 5
+
+
+@pytest.mark.parametrize("name", ["a b", "ünï", "a/b", "100%", "a?b#c"])
+def test_any_dataset_name_survives_the_detour(api: Api, name: str) -> None:
+    from urllib.parse import quote
+
+    report_snapshot(api, api.new_run(), 5, num_correct=1, dataset=name)
+    plain = api.get(f"{BASE}/datasets")["datasets"][0]["name"]
+    response = api.call("GET", f"{BASE}/snapshot/{quote(plain)}/5")
+    assert api.get(response.headers["Location"])["dataset"] == plain
+
+
+@pytest.mark.parametrize("step", ODD_STEPS)
+def test_odd_steps_are_refused_as_plain_text(api: Api, run_id: str, step: str) -> None:
+    for path in (f"{BASE}/python_docs/snapshot/{step}", f"{BASE}/python_docs/compare?from={step}"):
+        response = api.call("GET", path)
+        assert response.status_code in (404, 422), (step, response.status_code)
+        assert isinstance(response.get_json()["error"], str)
+
+
+def test_an_unknown_step_names_the_nearest(api: Api, run_id: str) -> None:
+    response = api.call("GET", f"{BASE}/python_docs/snapshot/9")
+    body = response.get_json()
+    assert (response.status_code, body["code"]) == (404, "not_found")
+    assert "10" in body["hint"]
+
+
+@pytest.mark.parametrize(
+    "path", ["nope/snapshots", "nope/snapshot/1", "nope/examples", "nope/compare", "nope/examples/x"]
+)
+def test_an_unknown_dataset_is_not_found_in_plain_text(api: Api, run_id: str, path: str) -> None:
+    response = api.call("GET", f"{BASE}/{path}")
+    assert response.status_code == 404
+    assert isinstance(response.get_json()["error"], str)
+    assert "python_docs" in response.get_json()["hint"]
+
+
+def test_a_snapshot_is_paged_sorted_filtered_and_searched(api: Api, run_id: str) -> None:
+    path = f"{BASE}/python_docs/snapshot/10"
+
+    def ids(query: str) -> list[str]:
+        return [one["example_id"] for one in api.get(f"{path}?{query}")["examples"]]
+
+    assert ids("limit=2&offset=1") == ["ex_0001", "ex_0002"]
+    assert ids("sort=-loss&limit=1") == ["ex_0003"]
+    assert ids("filter=incorrect") == ["ex_0003"]
+    assert ids("q=QUERY%202") == ["ex_0002"]
+    for wrong in ("sort=odd", "filter=odd", "limit=0", "offset=-1", "format=xml"):
+        response = api.call("GET", f"{path}?{wrong}")
+        assert (response.status_code, response.get_json()["field"]) == (422, wrong.split("=")[0])
+
+
+def test_what_has_not_changed_is_not_sent_again(api: Api, run_id: str) -> None:
+    path = f"{BASE}/python_docs/snapshot/10"
+    first = api.call("GET", path)
+    again = api.call("GET", path, If_None_Match=first.headers["ETag"])
+    assert (again.status_code, again.get_data()) == (304, b"")
+
+
+def test_examples_have_a_trajectory_and_steps_compare(api: Api, run_id: str) -> None:
+    assert api.get(f"{BASE}/python_docs/examples?limit=1")["total"] == NUM_EXAMPLES
+    way = api.get(f"{BASE}/python_docs/examples/ex_0001")["trajectory"]
+    assert [(point["step"], point["exact_match"]) for point in way] == [(0, False), (10, True)]
+    counts = api.get(f"{BASE}/python_docs/compare?from=0&to=latest")["counts"]
+    assert counts == {"fixed": 2, "broken": 0, "still_right": 1, "still_wrong": 1}
+
+
+def test_a_snapshot_can_be_downloaded_as_csv(api: Api, run_id: str) -> None:
+    response = api.call("GET", f"{BASE}/python_docs/snapshot/10?format=csv")
+    assert response.mimetype == "text/csv"
+    assert "attachment" in response.headers["Content-Disposition"]
+    rows = list(csv.DictReader(io.StringIO(response.get_data(as_text=True))))
+    assert [row["example_id"] for row in rows] == [f"ex_{n:04d}" for n in range(NUM_EXAMPLES)]
