@@ -32,17 +32,21 @@ class LearningRate:
     """Sets the rate of every parameter group; a pure function of the step, so it needs no state."""
 
     def __init__(self, optimizers: Sequence[Optimizer], *, config: LoopConfig, total_steps: int) -> None:
-        self._groups = [group for optimizer in optimizers for group in optimizer.param_groups]
-        self._base_rates = [float(group["lr"]) for group in self._groups]
+        self._optimizers = list(optimizers)
+        self._base_rates = [float(group["lr"]) for group in self._groups()]
         self._config = config
         self._total_steps = total_steps
 
     def apply(self, step: int) -> float:
         """Set the rates for update number ``step``; returns that of the first parameter group."""
         multiplier = factor(step, total_steps=self._total_steps, config=self._config)
-        for group, base_rate in zip(self._groups, self._base_rates, strict=True):
+        for group, base_rate in zip(self._groups(), self._base_rates, strict=True):
             group["lr"] = base_rate * multiplier
         return self._base_rates[0] * multiplier
+
+    def _groups(self) -> list[dict[str, Any]]:
+        # asked anew each time: loading an optimizer's state replaces its groups
+        return [group for optimizer in self._optimizers for group in optimizer.param_groups]
 
     def state_dict(self) -> dict[str, Any]:
         """The schedule in plain types, for the record of a checkpoint."""

@@ -120,9 +120,10 @@ class LoopConfig:
 
     Counts named ``*_every`` are optimizer steps; 0 means only at the end of the
     training. ``max_steps`` above 0 decides alone and repeats epochs as needed,
-    0 leaves it to ``num_epochs``. ``max_grad_norm`` 0 means no clipping. ``patience`` counts evaluations without a better
-    ``best_metric`` (a name without ``eval/``). ``snapshot_budget`` is the
-    share of the run's time snapshots may cost.
+    0 leaves it to ``num_epochs``. ``max_grad_norm`` 0 means no clipping.
+    ``patience`` counts evaluations without a better ``best_metric`` (a name
+    without ``eval/``), 0 means never to stop early. ``snapshot_budget`` is the
+    share of the run's time that snapshots may cost.
     """
 
     seed: int = 0
