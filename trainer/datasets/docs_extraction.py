@@ -125,13 +125,23 @@ def _attached(call: ast.Call) -> tuple[str, str, str] | None:
     """Documentation given to a compiled function from outside, as in ``add_docstr(torch.abs, "…")``."""
     if not isinstance(call.func, ast.Name) or call.func.id != "add_docstr" or len(call.args) < 2:
         return None
-    text = call.args[1]
-    if isinstance(text, ast.Call) and isinstance(text.func, ast.Attribute):
-        text = text.func.value  # "…".format(**common_args)
-    if not (isinstance(text, ast.Constant) and isinstance(text.value, str)):
+    text = _literal(call.args[1])
+    if text is None:
         return None
     name = ast.unparse(call.args[0])
-    return name, name, _PLACEHOLDER.sub("", text.value)
+    return name, name, _PLACEHOLDER.sub("", text)
+
+
+def _literal(node: ast.expr) -> str | None:
+    """The text of ``"…"``, ``"…".format(…)`` and sums of them; None when it is computed otherwise."""
+    if isinstance(node, ast.Constant):
+        return node.value if isinstance(node.value, str) else None
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
+        left, right = _literal(node.left), _literal(node.right)
+        return None if left is None or right is None else left + right
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "format":
+        return _literal(node.func.value)
+    return None
 
 
 def _signature(node: _Definition, name: str) -> str:

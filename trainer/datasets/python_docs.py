@@ -30,7 +30,7 @@ from trainer.datasets.records import DatasetError, Tell, TextPairs
 from trainer.protocol.files import write_atomic
 
 NAME: Final = "python_docs"
-FORMAT: Final = 1
+FORMAT: Final = 2
 PACKAGES: Final = (
     "alembic", "apiflask", "bidict", "blinker", "click", "engineio", "faiss", "filelock", "flask",
     "flask_socketio", "fsspec", "gunicorn", "itsdangerous", "jinja2", "mako", "markupsafe", "mpmath",
