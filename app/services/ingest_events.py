@@ -84,6 +84,11 @@ def _phase(session: Session, run: Run, event: dict[str, Any], values: Values) ->
         values["progress_at"] = event["t"]
 
 
+def _device(session: Session, run: Run, event: dict[str, Any], values: Values) -> None:
+    if is_of_newest_attempt(run, event, values):
+        values["device"] = Fields(event).text("name", limit=64)
+
+
 def _finished(session: Session, run: Run, event: dict[str, Any], values: Values) -> None:
     if is_of_newest_attempt(run, event, values):
         values["step"] = Fields(event).integer("step")
@@ -187,6 +192,7 @@ def _exit(fields: Fields) -> tuple[int | None, int | None]:
 _EFFECTS: Final[dict[str, Effect]] = {
     EventType.PROGRESS.value: _progress,
     EventType.PHASE.value: _phase,
+    EventType.DEVICE.value: _device,
     EventType.FINISHED.value: _finished,
     EventType.CHECKPOINT.value: _checkpoint,
     EventType.ATTEMPT.value: _attempt,

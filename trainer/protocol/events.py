@@ -29,6 +29,7 @@ class EventType(StrEnum):
     SNAPSHOT_SKIPPED = "snapshot_skipped"  # step, reason
     CHECKPOINT = "checkpoint"  # step, file, bytes, sha256, metrics, best, reason
     ALERT = "alert"  # level (info|warning|error), title, text, step?
+    DEVICE = "device"  # name, in words
     DATASET = "dataset"  # name, content_hash, counts {..}
     FINISHED = "finished"  # step, reason (completed|stopped|early_stop), metrics {last, best}
     ATTEMPT = "attempt"  # supervisor: attempt, what (started|ended), pid, from_step, command, exit_*

@@ -16,7 +16,7 @@ class Tally:
     """Follows the trainer's stream from where one attempt begins.
 
     Plain attributes, ``None`` or empty until the trainer has said so: ``step``,
-    ``total_steps``, ``epoch``, ``phase``, ``detail``, ``device``, ``latest`` (newest
+    ``total_steps``, ``epoch``, ``phase``, ``detail``, ``latest`` (newest
     value per series), ``best`` (metrics of the best checkpoint), ``finished`` (the
     trainer's last word), ``num_alerts``.
     """

@@ -141,6 +141,10 @@ class Reporter:
         """Tell people something, with the remedy in ``text``."""
         self._say(EventType.ALERT, {"level": level, "title": title, "text": text, "step": step})
 
+    def device(self, name: str) -> None:
+        """Say where the training happens, in words."""
+        self._say(EventType.DEVICE, {"name": name[:64]})
+
     def dataset(self, name: str, *, content_hash: str, counts: Mapping[str, int]) -> None:
         """Say which examples are used: a hash of their content and how many there are of each kind."""
         self._say(EventType.DATASET, {"name": name, "content_hash": content_hash, "counts": dict(counts)})

@@ -38,6 +38,7 @@ def train(spec: RunSpec, paths: RunPaths, reporter: Reporter, controls: Controls
 
     params = TwoTowerParams.model_validate(spec.params)
     device = devices.pick(params.device)
+    reporter.device(devices.describe(device))
     task, material = load_task(
         spec.dataset, params, datasets_dir=Path(spec.datasets_dir), device=device, tell=tell
     )
