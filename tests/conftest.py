@@ -7,8 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.corpus import write_corpus
-from tests.e2e.dashboard import Dashboard
+pytest.register_assert_rewrite("tests.e2e.dashboard", "tests.e2e.spool")
+
+from tests.e2e.corpus import write_corpus  # noqa: E402
+from tests.e2e.dashboard import Dashboard  # noqa: E402
 
 WHOLE_PRODUCT = ("tests/e2e/", "tests/faults/")
 

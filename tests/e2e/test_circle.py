@@ -56,7 +56,7 @@ def test_a_chart_gets_no_more_points_than_it_has_pixels(dashboard: Dashboard, fi
 
 def test_the_environment_is_shown_with_reasons(dashboard: Dashboard, finished: str) -> None:
     environment = dashboard.get(f"/api/runs/{finished}/environment")
-    variables = {variable["name"]: variable for variable in environment["variables"]}
+    variables = {variable["name"]: variable for variable in environment["environment"]}
     assert variables["PYTHONUNBUFFERED"]["value"] == "1"
     assert variables["OMP_NUM_THREADS"]["value"] == variables["MKL_NUM_THREADS"]["value"]
     assert all(variable["reason"] for variable in variables.values())
