@@ -8,13 +8,15 @@ login page's script posts it here.
 from __future__ import annotations
 
 from apiflask import APIBlueprint
-from flask import Response, jsonify, request
+from flask import Response, jsonify, redirect, render_template, request
 from flask.typing import ResponseReturnValue
 from pydantic import BaseModel, Field
 
 from app.container import container
+from app.domain.callers import Scope
 from app.security.access import public
 from app.security.sessions import clear_cookie, session_id_of, set_cookie
+from app.security.tokens import identify
 
 bp = APIBlueprint("login", __name__, tag="Login")
 
@@ -29,6 +31,16 @@ class Done(BaseModel):
     """It worked."""
 
     ok: bool
+
+
+@bp.get("/login")
+@bp.doc(hide=True)
+@public
+def page() -> ResponseReturnValue:
+    """The page that trades the link's code for a session; who has one goes straight to the runs."""
+    parts = container()
+    who = identify(request.environ, access=parts.access, settings=parts.settings)
+    return redirect("/") if who.may(Scope.VIEWER) else render_template("login.html")
 
 
 @bp.post("/api/login")

@@ -14,7 +14,7 @@ import secrets
 import threading
 import time
 from collections.abc import Callable
-from typing import Final
+from typing import Final, NoReturn
 
 from sqlalchemy import delete, select
 from sqlalchemy.orm import Session
@@ -28,7 +28,7 @@ CODE_LIFE_S: Final = 10 * 60.0
 SESSION_IDLE_S: Final = 12 * 3600.0
 SESSION_LIFE_S: Final = 7 * 24 * 3600.0
 TOUCH_EVERY_S: Final = 60.0  # a session's last use is written at most this often
-LOGINS_PER_MINUTE: Final = 10
+GUESSES_PER_MINUTE: Final = 10
 
 audit: Final = logging.getLogger("signalbox.audit")
 
@@ -74,20 +74,15 @@ class Access:
     def __init__(self, store: Store, *, clock: Callable[[], float] = time.time) -> None:
         self._store = store
         self._clock = clock
-        self._attempts = RateLimit(LOGINS_PER_MINUTE, per_s=60.0)
+        self._guesses = RateLimit(GUESSES_PER_MINUTE, per_s=60.0)
 
     def login(self, code: str, *, address: str) -> str:
         """Trade a one-time code for a session id; the code is gone afterwards.
 
         Raises:
-            TooManyRequests: over ten attempts a minute from ``address``.
+            TooManyRequests: over ten wrong codes a minute from ``address``; a right one is always let in.
             Unauthenticated: the code is unknown, used or expired.
         """
-        if not self._attempts.allow(address):
-            audit.warning("login refused: too many attempts from %s", address)
-            raise TooManyRequests(
-                "too many login attempts", hint="wait a minute, then open a fresh login link"
-            )
         now = self._clock()
         session_id = secrets.token_urlsafe(32)
 
@@ -104,13 +99,18 @@ class Access:
             return found is not None
 
         if not self._store.write(work):
-            audit.warning("login refused: wrong or used code from %s", address)
-            raise Unauthenticated(
-                "this login link was used already, or is too old",
-                hint="run 'python -m app login-link' for a fresh one",
-            )
+            self._refuse(address)
         audit.info("login from %s", address)
         return session_id
+
+    def _refuse(self, address: str) -> NoReturn:
+        audit.warning("login refused: wrong or used code from %s", address)
+        if not self._guesses.allow(address):
+            raise TooManyRequests("too many wrong login codes", hint="wait a minute, then try again")
+        raise Unauthenticated(
+            "this login link was used already, or is too old",
+            hint="run 'python -m app login-link' for a fresh one",
+        )
 
     def logout(self, session_id: str) -> None:
         """End one session; ending an unknown one is fine."""

@@ -152,7 +152,7 @@ class Dashboard:
         token: str | None = None,
         body: object = None,
         headers: Mapping[str, str] | None = None,
-    ) -> tuple[int, Any, Mapping[str, str]]:
+    ) -> tuple[int, Any, Any]:
         """One HTTP request: status, body (parsed where it is JSON), headers; follows no redirect."""
         sent = dict(headers or {})
         if token is not None:
