@@ -56,6 +56,7 @@ class Chart:
         y2_title, y2_format: the same on the right axis, where a line uses it.
         y_range: fixed limits of the left axis, or None for the data's own.
         log: whether a logarithmic left axis makes sense.
+        over_time: whether steps say nothing about its points, so that it always runs over time.
         help: one sentence on how to read it.
         empty: what is said while there is no point.
     """
@@ -72,6 +73,7 @@ class Chart:
     y2_format: Format = "number"
     y_range: tuple[float, float] | None = None
     log: bool = True
+    over_time: bool = False
     help: str = ""
     empty: str = "Nothing reported yet."
     height: int = 240
@@ -107,6 +109,7 @@ def describe(chart: Chart) -> dict[str, Any]:
         "help": chart.help,
         "empty": chart.empty,
         "log": chart.log,
+        "over_time": chart.over_time,
         "y_format": chart.y_format,
         "lines": [
             {"series": line.series, "label": line.label, "color": line.color, "smooth": line.smooth}
@@ -165,6 +168,7 @@ def _layout(chart: Chart) -> Figure:
             "title": {"text": chart.y2_title},
             "overlaying": "y",
             "side": "right",
+            "tickmode": "auto",
             "showgrid": False,
             "zeroline": False,
             **_TICKS[chart.y2_format],

@@ -1,4 +1,4 @@
-"""Whatever the graphics processors report; the card hides where there is none."""
+"""Use and memory of the graphics processors the run computes on; the card hides where there is none."""
 
 from __future__ import annotations
 
@@ -12,7 +12,14 @@ CHART: Final = Chart(
     page="run",
     order=90,
     section="System",
+    over_time=True,
+    y_title="% busy",
+    y2_title="memory",
+    y2_format="bytes",
     log=False,
-    lines=(Line(series="system/gpu_*", label="*", color="--chart-4", smooth=False),),
+    lines=(
+        Line(series="system/gpu_percent", label="GPU %", color="--chart-4"),
+        Line(series="system/gpu_memory_bytes", label="memory", color="--chart-2", smooth=False, axis="y2"),
+    ),
     empty="",
 )

@@ -12,6 +12,7 @@ CHART: Final = Chart(
     page="run",
     order=80,
     section="System",
+    over_time=True,
     y_format="bytes",
     log=False,
     lines=(Line(series="system/rss_bytes", label="resident", color="--chart-2", smooth=False),),

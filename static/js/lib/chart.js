@@ -72,6 +72,8 @@ export class ChartCard {
   /** Redraw soon. */
   refresh() {
     this.#dirty = true;
+    // a chart nobody asked for stays away until there is something in it
+    if (this.definition.empty === "") this.element.hidden = this.bound.length === 0;
     if (!this.#visible || this.#timer !== 0) return;
     const pause = Math.max(FASTEST_MS, 3 * this.#cost); // never more than a quarter of the time in one chart
     const wait = Math.max(0, this.#drawnAt + pause - performance.now());
@@ -128,7 +130,6 @@ export class ChartCard {
     const lines = bound.map((one) => ({ ...one, columns: this.page.columns(one.name) }));
     const points = lines.reduce((sum, { columns }) => sum + columns.steps.length, 0);
     this.empty.hidden = points > 0;
-    this.element.hidden = points === 0 && this.definition.empty === "";
     this.element.dataset.points = String(points);
     this.plot.classList.toggle("is-empty", points === 0);
     this.#showValue(lines);
@@ -152,9 +153,10 @@ export class ChartCard {
   /** @param {any[]} lines */
   #traces(lines) {
     const { view } = this.page;
+    const xView = this.#xView();
     return lines.flatMap(({ columns, line, label, trace }, index) => {
       const color = token(colorOf(line, index));
-      const x = axisValues(this.#xView(), this.#unit, columns);
+      const x = axisValues(xView, this.#unit, columns);
       const base = { ...trace, name: label, x, line: { ...trace.line, color }, marker: { ...trace.marker, color } };
       if (!line.smooth || view.smoothing === 0) return [{ ...base, y: columns.values }];
       return [
@@ -164,22 +166,30 @@ export class ChartCard {
     });
   }
 
+  /** Steps stand still while a dataset loads, samples of the machine do not: those run over time. */
+  get #ownTime() {
+    return this.definition.over_time && this.page.view.x === "step";
+  }
+
+  /** @returns {import("./axis.js").XView} */
   #xView() {
     const { view } = this.page;
-    return { kind: view.x, origin: view.origin, log: view.logX && view.x !== "wall" };
+    const kind = this.#ownTime ? "relative" : view.x;
+    return { kind, origin: view.origin, log: view.logX && kind === "step" };
   }
 
   /** @param {any[]} lines */
   #layout(lines) {
     const { view } = this.page;
-    this.#unit = timeUnit(view.x === "relative" ? newestTime(lines) - view.origin : 0);
-    const layout = themed(structuredClone(this.definition.figure.layout));
     const x = this.#xView();
+    this.#unit = timeUnit(x.kind === "relative" ? newestTime(lines) - view.origin : 0);
+    const layout = themed(structuredClone(this.definition.figure.layout));
     layout.width = this.plot.clientWidth;
     layout.height = this.element.classList.contains("wide") ? 420 : this.plot.clientHeight || layout.height;
     layout.xaxis.type = x.kind === "wall" ? "date" : x.log ? "log" : "linear";
     layout.xaxis.title = { text: x.kind === "step" ? "step" : x.kind === "relative" ? this.#unit.word : "", standoff: 6 };
-    if (view.zoom) layout.xaxis.range = toAxisRange(x, this.#unit, view.zoom);
+    if (this.#ownTime) layout.dragmode = false;
+    if (view.zoom && !this.#ownTime) layout.xaxis.range = toAxisRange(x, this.#unit, view.zoom);
     else layout.xaxis.autorange = true;
     if (this.definition.log && view.logY !== this.#logY) layout.yaxis.type = "log";
     layout.showlegend = lines.length > 1;

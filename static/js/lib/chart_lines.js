@@ -3,7 +3,7 @@
 
 /**
  * @typedef {{series: string, label: string, color: string, smooth: boolean}} Line
- * @typedef {{key: string, title: string, section: string, help: string, empty: string, log: boolean, y_format: string, lines: Line[], figure: {data: any[], layout: any}}} Definition
+ * @typedef {{key: string, title: string, section: string, help: string, empty: string, log: boolean, over_time: boolean, y_format: string, lines: Line[], figure: {data: any[], layout: any}}} Definition
  */
 
 /** What `*` stands for when `pattern` matches `name`; null when it does not. @param {string} pattern @param {string} name */
@@ -50,6 +50,7 @@ export function plainDefinition(name, like) {
     help: "",
     empty: "",
     log: true,
+    over_time: name.startsWith("system/"),
     y_format: "number",
     lines: [{ series: name, label: name, color: "--chart-1", smooth: true }],
     figure: { data: [trace], layout },

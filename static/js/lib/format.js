@@ -51,12 +51,13 @@ export function formatPercent(fraction, decimals = 1) {
 }
 
 /**
- * A length of time: `4.2 s`, `48 s`, `3 m 12 s`, `2 h 05 m`, `3 d 4 h`.
+ * A length of time: `40 ms`, `4.2 s`, `48 s`, `3 m 12 s`, `2 h 05 m`, `3 d 4 h`.
  * @param {number | null | undefined} seconds
  */
 export function formatDuration(seconds) {
   if (seconds === null || seconds === undefined || !Number.isFinite(seconds)) return DASH;
   const total = Math.max(0, seconds);
+  if (total < 1 && total > 0) return `${Math.max(1, Math.round(total * 1000))} ms`;
   if (total < 10) return `${total.toFixed(1)} s`;
   const whole = Math.round(total);
   if (whole < 60) return `${whole} s`;

@@ -30,14 +30,18 @@ function sentence(text) {
   return /[.!?]$/.test(whole) ? whole : `${whole}.`;
 }
 
-const fragment = location.hash;
-if (fragment.startsWith("#code=")) {
+function useFragment() {
+  const fragment = location.hash;
+  if (!fragment.startsWith("#code=")) return;
   // the code must not stay in the history, nor in a copied address
   history.replaceState(null, "", location.pathname + location.search);
   help.hidden = true;
   void logIn(codeFrom(fragment));
 }
 
+useFragment();
+// the link may be opened in a tab that shows this page already: only the fragment changes then
+addEventListener("hashchange", useFragment);
 form.addEventListener("submit", (event) => {
   event.preventDefault();
   const code = codeFrom(field.value);

@@ -2,7 +2,7 @@
 import { h } from "../../lib/dom.js";
 import { formatCount, formatNumber, formatPercent } from "../../lib/format.js";
 
-/** The snapshots in a row, each as tall as it was right; one is chosen. */
+/** The snapshots in a row, each as tall as it was right, beside the best of them; one is chosen. */
 export class Timeline {
   /** @type {Map<number, HTMLButtonElement>} */
   #marks = new Map();
@@ -24,10 +24,11 @@ export class Timeline {
       mark.remove();
       this.#marks.delete(step);
     }
+    const best = Math.max(0.01, ...snapshots.map((one) => one.summary.accuracy ?? 0));
     for (const [index, snapshot] of snapshots.entries()) {
       const mark = this.#marks.get(snapshot.step) ?? this.#add(snapshot.step);
       const { accuracy, avg_loss: loss } = snapshot.summary;
-      mark.style.setProperty("--height", `${Math.max(4, (accuracy ?? 0) * 100).toFixed(1)}%`);
+      mark.style.setProperty("--height", `${Math.max(4, ((accuracy ?? 0) / best) * 100).toFixed(1)}%`);
       mark.setAttribute("aria-label", `Step ${formatCount(snapshot.step)}, ${formatPercent(accuracy)} correct`);
       mark.title = `Step ${formatCount(snapshot.step)}: ${formatPercent(accuracy)} correct, loss ${formatNumber(loss)}`;
       if (this.root.children[index] !== mark) this.root.insertBefore(mark, this.root.children[index] ?? null);

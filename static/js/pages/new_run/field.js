@@ -48,7 +48,7 @@ export class ParameterField extends Field {
     super(
       {
         id: `param-${parameter.name}`,
-        label: parameter.name.replaceAll("_", " "),
+        label: spoken(parameter.name),
         unit: parameter.unit,
         help: [parameter.help, range && !range.includes("e") ? `${range}.` : ""].filter(Boolean).join(" "),
       },
@@ -92,4 +92,10 @@ function controlFor({ type, choices }) {
     autocomplete: "off",
     spellcheck: "false",
   });
+}
+
+/** `max_grad_norm` as `Max grad norm`. @param {string} name */
+function spoken(name) {
+  const words = name.replaceAll("_", " ");
+  return words.charAt(0).toUpperCase() + words.slice(1);
 }

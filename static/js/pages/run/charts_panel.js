@@ -100,7 +100,7 @@ export class ChartsPanel {
   #zoom(zoom) {
     this.view.zoom = zoom;
     find("#reset-zoom", HTMLElement).hidden = zoom === null;
-    const names = this.#cards.filter((card) => card.visible).flatMap((card) => card.bound.map((one) => one.name));
+    const names = this.#cards.filter((card) => card.visible && !(card.definition.over_time && this.view.x === "step")).flatMap((card) => card.bound.map((one) => one.name));
     this.store.zoom([...new Set(names)], zoomField({ kind: this.view.x, origin: 0, log: false }), zoom).catch(toastError);
     this.refresh();
   }
