@@ -13,8 +13,7 @@ from typing import Any, Final
 from urllib.parse import quote
 
 from apiflask import APIBlueprint
-from flask import Response, redirect, request
-from werkzeug.wrappers import Response as AnyResponse
+from flask import Response, request
 
 from app.container import container
 from app.errors import InvalidRequest
@@ -31,6 +30,24 @@ from app.security.access import requires
 
 NAMED_STEPS: Final = frozenset({"latest", "first", "best"})
 LARGEST_STEP: Final = 2**53
+_Answers = dict[int | str, dict[str, str | dict[str, dict[str, Any]]]]
+_SNAPSHOT_ANSWERS: Final[_Answers] = {
+    200: {
+        "description": "The snapshot, as JSON or as CSV",
+        "content": {
+            "application/json": {"schema": {"$ref": "#/components/schemas/SnapshotAnswer"}},
+            "text/csv": {"schema": {"type": "string"}},
+        },
+    },
+    304: {"description": "The client's copy is current"},
+}
+_SWAPPED_ANSWERS: Final[_Answers] = {
+    **_SNAPSHOT_ANSWERS,
+    308: {
+        "description": "The right address is in `Location`",
+        "content": {"application/json": {"schema": {"$ref": "#/components/schemas/EvolutionAnswer"}}},
+    },
+}
 bp = APIBlueprint("evolution_api", __name__, url_prefix="/api/evolution")
 
 
@@ -59,7 +76,7 @@ def snapshots(dataset: str, query: EvolutionQuery) -> Response:
 @requires("viewer")
 @takes_query(SnapshotQuery)
 @bp.output(SnapshotAnswer)
-@bp.doc(tags=["Evolution"], responses={304: "The client's copy is current"})
+@bp.doc(tags=["Evolution"], responses=_SNAPSHOT_ANSWERS)
 def snapshot(dataset: str, step: str, query: SnapshotQuery) -> Response:
     """Show what the model answered at one step: a number, `latest`, `first` or `best`."""
     return _snapshot(dataset, step, query)
@@ -69,14 +86,14 @@ def snapshot(dataset: str, step: str, query: SnapshotQuery) -> Response:
 @requires("viewer")
 @takes_query(SnapshotQuery)
 @bp.output(SnapshotAnswer)
-@bp.doc(tags=["Evolution"], responses={308: "The right address is in `Location`"})
-def swapped(dataset: str, step: str, query: SnapshotQuery) -> AnyResponse:
+@bp.doc(tags=["Evolution"], responses=_SWAPPED_ANSWERS)
+def swapped(dataset: str, step: str, query: SnapshotQuery) -> Response:
     """Redirect from the swapped address that old clients use."""
     if dataset == "snapshot":  # a dataset of that name: this is the right address already
         return _snapshot(dataset, step, query)
     target = f"/api/evolution/{quote(dataset)}/snapshot/{quote(step, safe='')}"
     suffix = f"?{request.query_string.decode('latin-1')}" if request.query_string else ""
-    return redirect(target + suffix, 308)
+    return reply({"location": target + suffix}, status=308, headers={"Location": target + suffix})
 
 
 @bp.get("/<path:dataset>/examples")

@@ -1,9 +1,10 @@
 """Requests turned into checked objects, with errors that name the field.
 
-``@takes_body(Model)`` and ``@takes_query(Model)`` parse, check and pass the
-result on as ``body=`` or ``query=``, and leave the description APIFlask needs
-for the OpenAPI document.  JSON is read strictly: no NaN, no numbers beyond a
-double, no lone surrogates, at most one MiB.
+``@takes_body(Model)``, ``@takes_query(Model)`` and ``@takes_headers(Model)``
+parse, check and pass the result on as ``body=``, ``query=`` or ``headers=``,
+and leave the description APIFlask needs for the OpenAPI document.  JSON is
+read strictly: no NaN, no numbers beyond a double, no lone surrogates, at most
+one MiB.
 """
 
 from __future__ import annotations
@@ -63,6 +64,27 @@ def takes_query(model: type[Query]) -> Callable[[View], View]:
     return decorate
 
 
+def takes_headers(model: type[Query]) -> Callable[[View], View]:
+    """Pass headers on as ``headers``; the field ``idempotency_key`` is the header ``Idempotency-Key``."""
+
+    def decorate(view: View) -> View:
+        @wraps(view)
+        def parsed(*args: Any, **kwargs: Any) -> Any:
+            named = {name: _header_name(name) for name in model.model_fields}
+            raw = {
+                name: request.headers[header] for name, header in named.items() if header in request.headers
+            }
+            return view(*args, headers=_check(model, raw, shown=_header_name), **kwargs)
+
+        return _describe(parsed, args=[(model, "headers")])
+
+    return decorate
+
+
+def _header_name(field: str) -> str:
+    return field.replace("_", "-").title()
+
+
 def _json_body() -> object:
     request.max_content_length = MAX_BODY_BYTES
     try:
@@ -83,12 +105,12 @@ def _json_body() -> object:
         raise InvalidRequest(f"the body is not JSON: {exc}", field="body") from exc
 
 
-def _check(model: type[Model], raw: object) -> Model:
+def _check(model: type[Model], raw: object, *, shown: Callable[[str], str] = str) -> Model:
     try:
         return model.model_validate(raw)
     except ValidationError as exc:
         first = exc.errors(include_url=False)[0]
-        field = ".".join(str(part) for part in first["loc"]) or "body"
+        field = shown(".".join(str(part) for part in first["loc"])) or "body"
         known = ", ".join(field.alias or name for name, field in model.model_fields.items())
         hint = f"known keys: {known}" if first["type"] == "extra_forbidden" else None
         raise InvalidRequest(_sentence(first), field=field, hint=hint) from exc

@@ -7,9 +7,11 @@ from typing import Any, Final
 from apiflask import APIFlask
 from pydantic import BaseModel
 
+from app.container import EXTENSION
 from app.domain.callers import Scope
 from app.routes.answers import ErrorAnswer, EvolutionErrorAnswer
 from app.security.access import decision_of
+from app.security.sessions import cookie_name
 
 ERRORS: Final = {
     "400": "The request cannot be understood",
@@ -32,8 +34,7 @@ SCHEMES: Final = {
     },
     "session": {
         "type": "apiKey",
-        "in": "header",
-        "name": "Cookie",
+        "in": "cookie",
         "description": "The browser's session cookie; changes also need `X-Requested-By: signalbox`.",
     },
 }
@@ -56,7 +57,9 @@ def describe(app: APIFlask) -> None:
 def _complete(app: APIFlask, document: Any) -> dict[str, Any]:
     """The document with errors, credentials and tidy parameters; ``document`` is APIFlask's as a dict."""
     components = document.setdefault("components", {})
-    components["securitySchemes"] = dict(SCHEMES)
+    cookie = cookie_name(app.extensions[EXTENSION].settings)
+    components["securitySchemes"] = {**SCHEMES, "session": {**SCHEMES["session"], "name": cookie}}
+    components.get("schemas", {}).pop("HTTPError", None)
     for model in (ErrorAnswer, EvolutionErrorAnswer):
         _add_schema(components.setdefault("schemas", {}), model)
     decisions = _decisions(app)
@@ -91,8 +94,17 @@ def _add_schema(schemas: dict[str, Any], model: type[BaseModel]) -> None:
 def _add_errors(operation: dict[str, Any], *, is_evolution: bool) -> None:
     model = EvolutionErrorAnswer if is_evolution else ErrorAnswer
     content = {"application/json": {"schema": {"$ref": f"#/components/schemas/{model.__name__}"}}}
+    responses = operation["responses"]
     for status, description in ERRORS.items():
-        operation["responses"].setdefault(status, {"description": description, "content": content})
+        told = responses.get(status, {}).get("description", description)
+        if not _is_own(responses.get(status)):
+            responses[status] = {"description": told, "content": content}
+
+
+def _is_own(response: dict[str, Any] | None) -> bool:
+    """Whether a view has said itself what this error looks like; APIFlask's default shape does not count."""
+    body = (response or {}).get("content", {}).get("application/json", {}).get("schema", {})
+    return bool(body) and body != {"$ref": "#/components/schemas/HTTPError"}
 
 
 def _tidy_parameter(parameter: dict[str, Any]) -> None:

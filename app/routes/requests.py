@@ -55,6 +55,14 @@ class RunRequest(TrainingRequest):
     priority: Priority = 0
 
 
+class CreationHeaders(Query):
+    """What makes a repeated request one run."""
+
+    idempotency_key: str | None = Field(
+        default=None, pattern=r"^[\x20-\x7e]{1,200}$", description="1 to 200 printable ASCII characters."
+    )
+
+
 class RunChanges(Body):
     """What may change of a run that exists."""
 

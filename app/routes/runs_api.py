@@ -5,25 +5,31 @@ from __future__ import annotations
 from typing import Any, Final
 
 from apiflask import APIBlueprint
-from flask import Response, request, url_for
+from flask import Response, url_for
 
 from app.container import container
 from app.domain.run_states import RunState
 from app.errors import InvalidRequest
 from app.routes.answers import PreviewAnswer, RunAnswer, RunListAnswer
-from app.routes.inputs import takes_body, takes_query
+from app.routes.inputs import takes_body, takes_headers, takes_query
 from app.routes.replies import no_content, reply
-from app.routes.requests import DeleteQuery, RunChanges, RunListQuery, RunRequest, TrainingRequest
+from app.routes.requests import (
+    CreationHeaders,
+    DeleteQuery,
+    RunChanges,
+    RunListQuery,
+    RunRequest,
+    TrainingRequest,
+)
 from app.security.access import requires
 from app.store.models import Run
 from trainer.protocol.events import Command
 
-MAX_KEY_CHARACTERS: Final = 200
 _Responses = dict[int | str, dict[str, str | dict[str, dict[str, Any]]]]
 _MADE_EARLIER: Final[_Responses] = {
     200: {
         "description": "An earlier request with this Idempotency-Key made this run",
-        "content": {"application/json": {"schema": RunAnswer}},
+        "content": {"application/json": {"schema": {"$ref": "#/components/schemas/RunAnswer"}}},
     }
 }
 bp = APIBlueprint("runs_api", __name__, url_prefix="/api")
@@ -49,10 +55,11 @@ def index(query: RunListQuery) -> Response:
 
 @bp.post("/runs")
 @requires("owner")
+@takes_headers(CreationHeaders)
 @takes_body(RunRequest)
 @bp.output(RunAnswer, status_code=201)
 @bp.doc(tags=["Runs"], responses=_MADE_EARLIER)
-def create(body: RunRequest) -> Response:
+def create(body: RunRequest, headers: CreationHeaders) -> Response:
     """Queue a run.
 
     An `Idempotency-Key` header makes a repeated request one run: the second answer is 200.
@@ -66,7 +73,7 @@ def create(body: RunRequest) -> Response:
         policy=body.policy.model_dump(exclude_none=True),
         profile=body.profile,
         priority=body.priority,
-        idempotency_key=_idempotency_key(),
+        idempotency_key=headers.idempotency_key,
     )
     return _created(run, status=201 if created else 200)
 
@@ -204,12 +211,3 @@ def _states(raw: str | None) -> list[str] | None:
             f"there is no state {unknown[0]!r}", field="state", hint=f"there are: {', '.join(RunState)}"
         )
     return wanted
-
-
-def _idempotency_key() -> str | None:
-    key = request.headers.get("Idempotency-Key")
-    if key is None:
-        return None
-    if not key or len(key) > MAX_KEY_CHARACTERS or not key.isprintable():
-        raise InvalidRequest("must be 1 to 200 printable characters", field="Idempotency-Key")
-    return key
