@@ -196,6 +196,7 @@ class Adoption:
             exit_signal=record.exit_signal,
             stop_requested=record.stop_requested,
             ended_at=record.ended_at,
+            step=record.step,
             attempt=max(subject.attempt, record.attempt),
         )
         log.info("run %s ended as %s: %s", subject.run_id, record.state, record.reason)
