@@ -150,6 +150,7 @@ class BoundedWebSocket:
         if connection.mode == "gunicorn":
             raise StopIteration  # how gunicorn is told that the connection is used up
         if connection.mode == "werkzeug":
+            opened.abort()  # or Werkzeug would read late frames as the next request
             raise ConnectionError
         return answer
 
