@@ -15,6 +15,7 @@ import os
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Final
 
@@ -23,7 +24,7 @@ from numpy.typing import NDArray
 
 from trainer.datasets.records import Tell
 
-FORMAT: Final = 1
+FORMAT: Final = 2
 _WORD = re.compile(r"[^\W\d_]+|\d+")
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _PRIME: Final = 0x100000001B3  # odd, so it has an inverse modulo 2**64
@@ -65,15 +66,16 @@ def bags_of(texts: Sequence[str], settings: FeatureSettings, tell: Tell) -> Bags
     """Hash every text; a text without a word gets the feature of the empty word."""
     vocabulary: dict[str, int] = {"": 0}
     words_of: list[NDArray[np.int32]] = []
+    most = settings.max_features
     for start in range(0, len(texts), _CHUNK):
         for text in texts[start : start + _CHUNK]:
+            words = dict.fromkeys(_WORD.findall(_CAMEL.sub(" ", text).lower()))
             # A word yields at least one feature, so further words cannot matter.
-            words = _WORD.findall(_CAMEL.sub(" ", text).lower())[: settings.max_features]
-            known = [vocabulary.setdefault(word, len(vocabulary)) for word in dict.fromkeys(words)] or [0]
+            known = [vocabulary.setdefault(word, len(vocabulary)) for word in islice(words, most)] or [0]
             words_of.append(np.array(known, dtype=np.int32))
         tell("hashing words and n-grams", min(1.0, (start + _CHUNK) / max(1, len(texts))))
     word_bags = _word_features(list(vocabulary), settings)
-    return _joined(words_of, word_bags, settings.max_features)
+    return _joined(words_of, word_bags, most)
 
 
 def cached_bags(
