@@ -31,7 +31,7 @@ Axis = Literal["step", "time", "relative"]
 Rows = NDArray[np.int64]
 
 DEFAULT_POINTS: Final = 1_500
-MIN_POINTS: Final = 4
+MIN_POINTS: Final = 8  # two ends, two gaps, two pixel columns
 MAX_POINTS: Final = 20_000
 
 

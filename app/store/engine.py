@@ -44,6 +44,12 @@ class _Task:
     after_commit: Callable[[Any], None] | None
     deadline: float  # monotonic
     outcome: Future[Any] = field(default_factory=Future)
+    claimed: bool = False
+
+    def claim(self) -> bool:
+        """Take it over from the caller; False when the caller has given up before anything was done."""
+        self.claimed = self.claimed or self.outcome.set_running_or_notify_cancel()
+        return self.claimed
 
 
 class Store:
@@ -174,7 +180,7 @@ class Store:
         return group, False
 
     def _commit_group(self, group: list[_Task]) -> None:
-        tasks = [task for task in group if task.outcome.set_running_or_notify_cancel()]
+        tasks = [task for task in group if not task.outcome.cancelled()]
         while tasks:
             try:
                 self._attempt(tasks)
@@ -207,12 +213,12 @@ class Store:
         done: list[tuple[_Task, Any]] = []
         failed: list[tuple[_Task, Exception]] = []
         with self._writer.connect() as connection, connection.begin():
-            for task in tasks:
+            for task in filter(_Task.claim, tasks):
                 try:
                     done.append((task, _in_savepoint(connection, task.work)))
                 except Exception as exc:
                     if _concerns_all(connection, exc):
-                        raise
+                        raise _first_cause(exc) from exc
                     failed.append((task, exc))
         for task, error in failed:
             task.outcome.set_exception(error)
@@ -245,6 +251,13 @@ def _publish(task: _Task, result: Any) -> None:
 
 def _concerns_all(connection: Connection, exc: Exception) -> bool:
     return not connections.in_transaction(connection) or (isinstance(exc, OperationalError) and _is_full(exc))
+
+
+def _first_cause(exc: Exception) -> Exception:
+    """The error that ended the transaction, not the failed return to a savepoint that went with it."""
+    while "no such savepoint" in str(exc) and isinstance(exc.__context__, Exception):
+        exc = exc.__context__
+    return exc
 
 
 def _is_locked(exc: Exception) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from functools import partial
 
 import pytest
@@ -12,16 +11,8 @@ from app.domain.run_states import RunState
 from app.errors import Conflict, InvalidTransition, NotFound
 from app.store import runs
 from app.store.engine import Store
-from app.store.models import Base, Run
-
-
-def new_run(run_id: str = "run-1", **values: object) -> Run:
-    fields: dict[str, object] = {
-        "id": run_id, "name": "a run", "recipe": "two_tower", "dataset": "python_docs", "params": {},
-        "tags": [], "policy": {}, "profile": "auto", "state": RunState.QUEUED.value, "latest": {},
-        "queued_at": time.time(), "created_at": time.time(),
-    }  # fmt: skip
-    return Run(**{**fields, **values})
+from app.store.models import Base
+from tests.app.rows import new_run
 
 
 def test_a_run_moves_along_the_table_and_keeps_its_times(store: Store) -> None:

@@ -7,8 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from app.services.ingest import Ingest
 from app.store import schema
 from app.store.engine import Store
+from tests.app.rows import Heard
 
 
 @pytest.fixture
@@ -24,3 +26,13 @@ def store(database_url: str) -> Iterator[Store]:
     opened.start()
     yield opened
     opened.close()
+
+
+@pytest.fixture
+def heard() -> Heard:
+    return Heard()
+
+
+@pytest.fixture
+def ingest(store: Store, heard: Heard) -> Ingest:
+    return Ingest(store, heard)

@@ -1,0 +1,203 @@
+"""Evolution: shapes old clients read, and what only we tell."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from app.domain.run_states import RunState
+from app.domain.snapshots import plain_name
+from app.errors import InvalidRequest, NotFound
+from app.services.evolution import Evolution
+from app.services.ingest import Ingest
+from app.store import runs
+from app.store.engine import Store
+from app.store.models import ProbeSet
+from tests.app.rows import events_batch, snapshot_file, state_of, store_running
+
+
+@pytest.fixture
+def evolution(store: Store, ingest: Ingest) -> Evolution:
+    """Three snapshots of three probes: one always right, one learned at 50, one lost at 100."""
+    store_running(store, created_at=1.0)
+    for step, ranks in ((0, (1, 9, 1)), (50, (1, 1, 1)), (100, (1, 1, 4))):
+        ingest.accept_snapshot("run-1", snapshot_file(step, ranks=ranks))
+    return Evolution(store)
+
+
+def test_datasets_have_the_keys_old_clients_read(evolution: Evolution) -> None:
+    (entry,) = evolution.datasets()
+    old = {name: entry[name] for name in ("name", "snapshot_count", "first_step", "last_step", "path")}
+    assert old == {
+        "name": "python_docs", "snapshot_count": 3, "first_step": 0, "last_step": 100,
+        "path": "runs/run-1/snapshots",
+    }  # fmt: skip
+
+
+def test_snapshots_come_by_step(evolution: Evolution) -> None:
+    found = evolution.snapshots("python_docs")
+    assert [(one["step"], one["filename"]) for one in found] == [
+        (0, "step_000000.json.gz"), (50, "step_000050.json.gz"), (100, "step_000100.json.gz"),
+    ]  # fmt: skip
+    assert found[1]["summary"]["accuracy"] == 1.0
+    assert found[1]["summary"]["mrr@10"] is None
+    assert found[0]["timestamp"] == "2023-11-14T22:13:20+00:00"
+
+
+def test_a_snapshot_says_what_was_retrieved(evolution: Evolution) -> None:
+    found = evolution.snapshot("python_docs", 100)
+    assert (found["snapshot_id"], found["training_step"]) == ("python_docs_step_000100", 100)
+    assert found["examples"][2] == {
+        "example_id": "ex_0002", "index": 2, "step": 100, "input": "query 2", "expected_output": "text 2",
+        "model_output": "not it", "loss": 4.0, "exact_match": False, "output_length": 6, "similarity": 0.0,
+        "rank": 4, "margin": -2.0, "score": -2.5, "group": "g2", "gold": "d2",
+        "top": [
+            {"document_id": "other", "title": "another", "score": 0.75, "gold": False},
+            {"document_id": "d2", "title": "title 2", "score": 0.5, "gold": True},
+        ],
+    }  # fmt: skip
+    assert found["examples"][0]["exact_match"] is True
+    assert found["examples"][0]["model_output"] == "text 0"
+    assert found["summary"]["correct"] == 2
+    assert (found["previous_step"], found["next_step"]) == (50, None)
+    json.dumps(found, allow_nan=False)
+
+
+@pytest.mark.parametrize(("step", "expected"), [("first", 0), ("latest", 100), ("best", 50), ("50", 50)])
+def test_steps_have_names(evolution: Evolution, step: str, expected: int) -> None:
+    assert evolution.snapshot("python_docs", step)["training_step"] == expected
+
+
+@pytest.mark.parametrize("step", ["-1", "0x10", "\uff11", "1.5", "", "best ", "9" * 400, 10**30])
+def test_an_odd_step_is_not_found(evolution: Evolution, step: str | int) -> None:
+    with pytest.raises(NotFound):
+        evolution.snapshot("python_docs", step)
+
+
+def test_a_missing_step_names_the_nearest(evolution: Evolution) -> None:
+    with pytest.raises(NotFound) as caught:
+        evolution.snapshot("python_docs", 60)
+    assert "0, 50, 100" in (caught.value.hint or "")
+    with pytest.raises(NotFound) as caught:
+        evolution.snapshot("python_dogs", 60)
+    assert "python_docs" in (caught.value.hint or "")
+
+
+def test_examples_are_filtered_sorted_searched_and_paged(evolution: Evolution) -> None:
+    def ids(**query: Any) -> list[str]:
+        return [one["example_id"] for one in evolution.snapshot("python_docs", 0, **query)["examples"]]
+
+    assert ids(filter="incorrect") == ["ex_0001"]
+    assert ids(filter="correct", limit=1, offset=1) == ["ex_0002"]
+    assert ids(sort="-loss")[0] == "ex_0001"
+    assert ids(sort="rank")[-1] == "ex_0001"
+    assert ids(q="QUERY 2") == ["ex_0002"]
+    assert evolution.snapshot("python_docs", 0, filter="correct", limit=1)["total"] == 2
+    with pytest.raises(InvalidRequest, match="loss"):
+        ids(sort="colour")
+
+
+def test_the_history_of_examples_is_told_in_a_word(evolution: Evolution) -> None:
+    found = evolution.examples("python_docs")
+    told = [(one["category"], one["learned_at"], one["flips"]) for one in found["examples"]]
+    assert told == [("learned", 0, 0), ("learned", 50, 1), ("lost", None, 1)]
+    assert found["counts"] == {"learned": 2, "struggling": 0, "lost": 1, "never": 0}
+    assert evolution.examples("python_docs", q="query 1")["total"] == 1
+
+
+def test_one_example_is_followed_through_all_steps(evolution: Evolution) -> None:
+    found = evolution.example("python_docs", "ex_0001")
+    assert [(point["step"], point["rank"], point["loss"]) for point in found["trajectory"]] == [
+        (0, 9, 9.0), (50, 1, 1.0), (100, 1, 1.0),
+    ]  # fmt: skip
+    assert (found["previous"], found["next"]) == ("ex_0000", "ex_0002")
+    with pytest.raises(NotFound) as caught:
+        evolution.example("python_docs", "ex_9")
+    assert "ex_000" in (caught.value.hint or "")
+
+
+def test_two_steps_are_compared(evolution: Evolution) -> None:
+    found = evolution.compare("python_docs", "first", "latest")
+    assert found["counts"] == {"fixed": 1, "broken": 1, "still_right": 1, "still_wrong": 0}
+    (fixed,) = found["fixed"]
+    assert (fixed["example_id"], fixed["from"]["rank"], fixed["to"]["rank"]) == ("ex_0001", 9, 1)
+
+
+def test_the_newest_run_is_meant_unless_one_is_named(
+    evolution: Evolution, store: Store, ingest: Ingest
+) -> None:
+    store_running(store, "run-2", created_at=2.0)
+    ingest.accept_snapshot("run-2", snapshot_file(7, ranks=(1, 2, 3)))
+    assert [one["step"] for one in evolution.snapshots("python_docs")] == [7]
+    assert len(evolution.snapshots("python_docs", run="run-1")) == 3
+    assert evolution.datasets()[0]["runs"] == ["run-2", "run-1"]
+    with pytest.raises(NotFound):
+        evolution.snapshots("python_docs", run="run-3")
+
+
+def test_snapshots_beyond_a_later_attempts_first_step_are_left_out(
+    evolution: Evolution, ingest: Ingest
+) -> None:
+    ingest.accept(
+        events_batch(
+            1,
+            {"type": "attempt", "what": "started", "attempt": 1, "from_step": 0},
+            {"type": "attempt", "what": "started", "attempt": 2, "from_step": 50},
+        )
+    )
+    assert [one["step"] for one in evolution.snapshots("python_docs")] == [0, 50]
+    ingest.accept_snapshot("run-1", snapshot_file(100, ranks=(1, 1, 1), attempt=2))
+    assert evolution.snapshot("python_docs", 100)["summary"]["accuracy"] == 1.0
+
+
+def test_missing_numbers_become_null(store: Store, ingest: Ingest) -> None:
+    store_running(store)
+    columns = {"loss": ["NaN", 1.0], "rank": [None, 2.0], "score": ["Infinity", 0.5]}
+    ingest.accept_snapshot("run-1", snapshot_file(0, columns=columns))
+    first = Evolution(store).snapshot("python_docs", 0, sort="loss")["examples"][-1]
+    assert (first["loss"], first["rank"], first["similarity"], first["score"]) == (None, None, None, None)
+
+
+def test_a_text_task_is_compared_by_its_words(store: Store, ingest: Ingest) -> None:
+    store_running(store)
+    outputs = [{"output": "text 0"}, {"output": "NaN"}]
+    columns = {"loss": [0.5, math.pi], "correct": [1, 0]}
+    content = snapshot_file(3, task="causal_lm", outputs=outputs, columns=columns)
+    ingest.accept_snapshot("run-1", content)
+    right, wrong = Evolution(store).snapshot("python_docs", 3)["examples"]
+    assert (right["exact_match"], right["similarity"], right["output_length"]) == (True, 1.0, 6)
+    assert (wrong["exact_match"], wrong["model_output"]) == (False, "NaN")
+
+
+def test_deleting_the_last_run_takes_probes_and_documents_along(evolution: Evolution, store: Store) -> None:
+    store.write(lambda s: runs.transition(s, "run-1", new=RunState.FINISHED))
+    store.write(lambda s: runs.delete(s, "run-1"))
+    with store.read() as session:
+        assert session.query(ProbeSet).count() == 0
+    assert evolution.datasets() == []
+    with pytest.raises(NotFound):
+        state_of(store)
+
+
+@pytest.mark.parametrize(
+    ("dataset", "name"), [("python_docs", "python_docs"), ("/data/pairs.jsonl", "pairs"), ("a.b", "a.b")]
+)
+def test_a_path_goes_by_its_stem(dataset: str, name: str) -> None:
+    assert plain_name(dataset) == name
+
+
+def test_an_empty_store_has_no_datasets(store: Store) -> None:
+    evolution = Evolution(store)
+    assert evolution.datasets() == []
+    calls: list[Callable[[], object]] = [
+        lambda: evolution.snapshots("x"),
+        lambda: evolution.examples("x"),
+        lambda: evolution.compare("x", 0, 1),
+    ]
+    for call in calls:
+        with pytest.raises(NotFound):
+            call()

@@ -1,0 +1,61 @@
+"""Migrations bring any database to the newest shape, and never touch one that is newer."""
+
+from __future__ import annotations
+
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from app.store import schema
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+def test_a_fresh_database_gets_the_newest_schema_and_a_second_upgrade_changes_nothing(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path / 'a' / 'b' / 'signalbox.db'}"
+    assert not schema.current_is_head(url)
+    schema.upgrade(url)
+    assert schema.current_is_head(url)
+    schema.upgrade(url)
+    assert schema.current_is_head(url)
+
+
+def test_a_database_of_a_newer_version_is_refused_with_a_remedy(database_url: str) -> None:
+    with sqlite3.connect(database_url.removeprefix("sqlite:///")) as connection:
+        connection.execute("UPDATE alembic_version SET version_num = '9999'")
+    connection.close()
+    with pytest.raises(schema.SchemaTooNew, match="newer Signalbox") as caught:
+        schema.upgrade(database_url)
+    assert "Update" in (caught.value.hint or "")
+
+
+def test_a_migration_that_breaks_half_way_leaves_nothing_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "migrations"
+    (folder / "versions").mkdir(parents=True)
+    (folder / "env.py").write_text((schema.MIGRATIONS / "env.py").read_text())
+    (folder / "versions" / "0001_broken.py").write_text(
+        "from alembic import op\nimport sqlalchemy as sa\n"
+        "revision, down_revision = '0001', None\n"
+        "def upgrade():\n"
+        "    op.create_table('half', sa.Column('id', sa.Integer))\n"
+        "    raise RuntimeError('the power is gone')\n"
+    )
+    monkeypatch.setattr(schema, "MIGRATIONS", folder)
+    path = tmp_path / "signalbox.db"
+    with pytest.raises(RuntimeError, match="power"):
+        schema.upgrade(f"sqlite:///{path}")
+    connection = sqlite3.connect(path)
+    assert connection.execute("SELECT name FROM sqlite_master").fetchall() == []
+    connection.close()
+
+
+@pytest.mark.process
+def test_models_and_migrations_agree() -> None:
+    command = [sys.executable, "-m", "alembic", "-c", "migrations/alembic.ini", "check"]
+    check = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert check.returncode == 0, check.stdout + check.stderr
