@@ -7,6 +7,7 @@ import { smooth } from "./smoothing.js";
 import { token } from "./theme.js";
 
 const FASTEST_MS = 100;
+const DRAG_SETTLES_MS = 500;
 const CONFIG = {
   displaylogo: false,
   responsive: false,
@@ -154,7 +155,9 @@ export class ChartCard {
   #traces(lines) {
     const { view } = this.page;
     const xView = this.#xView();
-    return lines.flatMap(({ columns, line, label, trace }, index) => {
+    // an axis that overlays another needs a trace on both, even while only one series has come
+    const absent = this.definition.figure.data.map((trace) => ({ ...trace, x: [null], y: [null], showlegend: false, hoverinfo: "skip" }));
+    return absent.concat(lines.flatMap(({ columns, line, label, trace }, index) => {
       const color = token(colorOf(line, index));
       const x = axisValues(xView, this.#unit, columns);
       const base = { ...trace, name: label, x, line: { ...trace.line, color }, marker: { ...trace.marker, color } };
@@ -163,7 +166,7 @@ export class ChartCard {
         { ...base, y: columns.values, opacity: 0.25, hoverinfo: "skip", hovertemplate: null, showlegend: false, line: { ...base.line, width: 1 } },
         { ...base, y: smooth(columns.values, view.smoothing) },
       ];
-    });
+    }));
   }
 
   /** Steps stand still while a dataset loads, samples of the machine do not: those run over time. */
@@ -200,11 +203,15 @@ export class ChartCard {
   #listen() {
     this.#started = true;
     const plot = /** @type {any} */ (this.plot);
+    // Plotly also reports ranges that it chose itself: only what follows a drag is the reader's zoom
+    let draggedAt = -Infinity;
+    this.plot.addEventListener("pointerdown", () => {
+      addEventListener("pointerup", () => (draggedAt = performance.now()), { once: true });
+    });
     plot.on("plotly_relayout", (/** @type {any} */ change) => {
-      const range = change["xaxis.range"] ?? [change["xaxis.range[0]"], change["xaxis.range[1]"]];
-      if (range[0] !== undefined && range[1] !== undefined) {
-        this.page.onZoom(fromAxisRange(this.#xView(), this.#unit, range));
-      }
+      const range = [change["xaxis.range[0]"], change["xaxis.range[1]"]];
+      if (range[0] === undefined || range[1] === undefined || performance.now() - draggedAt > DRAG_SETTLES_MS) return;
+      this.page.onZoom(fromAxisRange(this.#xView(), this.#unit, /** @type {any} */ (range)));
     });
     plot.on("plotly_doubleclick", () => this.page.onZoom(null));
   }

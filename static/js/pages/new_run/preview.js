@@ -22,6 +22,7 @@ export class Preview {
       const answer = await post("/api/preview", body);
       if (mine !== this.#asked) return false;
       setText(this.status, "up to date");
+      this.place.classList.remove("is-stale");
       fill(
         this.place,
         h("h3", { text: "Command" }),
@@ -32,7 +33,7 @@ export class Preview {
       return true;
     } catch (error) {
       if (mine !== this.#asked) return false;
-      setText(this.status, "not ready");
+      this.#stale();
       this.onRefusal(error);
       return false;
     }
@@ -41,6 +42,11 @@ export class Preview {
   /** The values cannot be sent yet. */
   hold() {
     this.#asked += 1;
+    this.#stale();
+  }
+
+  #stale() {
     setText(this.status, "not ready");
+    this.place.classList.add("is-stale");
   }
 }
