@@ -1,0 +1,144 @@
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.trainer.tasks.two_tower.small_material import silent, text_pairs, vector_pairs
+from tests.waiting import wait_for
+from trainer.datasets.records import DatasetError
+from trainer.protocol.events import Stream
+from trainer.protocol.run_folder import RunPaths, RunSpec, segments
+from trainer.recipes.registry import recipes, validate
+from trainer.tasks.two_tower.train import read_dataset
+
+pytestmark = pytest.mark.process
+
+SMALL: dict[str, Any] = {
+    "batch_size": 16, "dim": 16, "hidden_dim": 16, "num_buckets": 1024, "num_probes": 5, "num_epochs": 4,
+    "device": "cpu", "held_out_fraction": 0.2, "warmup_steps": 5,
+}  # fmt: skip
+
+
+def prepared(folder: Path, dataset: Path, **params: Any) -> RunPaths:
+    paths = RunPaths(folder)
+    complete = validate(recipes()["two_tower"], {**SMALL, **params})
+    RunSpec(
+        run_id=folder.name, name="test", recipe="two_tower", dataset=str(dataset), params=complete,
+        created_at=time.time(), datasets_dir=str(folder.parent / "datasets"),
+    ).save(paths)  # fmt: skip
+    return paths
+
+
+def launched(paths: RunPaths, attempt: int = 1) -> subprocess.Popen[str]:
+    command = [sys.executable, "-u", "-m", "trainer.engine", str(paths.root), "--attempt", str(attempt)]
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "OMP_WAIT_POLICY": "PASSIVE"}
+    return subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=environment)
+
+
+def finished(paths: RunPaths, attempt: int = 1) -> list[dict[str, Any]]:
+    process = launched(paths, attempt)
+    _, errors = process.communicate(timeout=100)
+    assert process.returncode == 0, errors
+    return events(paths)
+
+
+def events(paths: RunPaths) -> list[dict[str, Any]]:
+    lines = [
+        line
+        for segment in segments(paths.spool(Stream.TRAINER))
+        for line in segment.read_text().splitlines(keepends=True)
+    ]
+    return [json.loads(line) for line in lines if line.endswith("\n")]
+
+
+def losses(found: list[dict[str, Any]]) -> dict[int, float]:
+    """The loss of every step; of a step done twice the later attempt counts."""
+    return {
+        event["step"]: event["values"]["train/loss"]
+        for event in found
+        if event["type"] == "metrics" and "train/loss" in event["values"]
+    }
+
+
+@pytest.fixture
+def pairs_file(tmp_path: Path) -> Path:
+    path, pairs = tmp_path / "functions.jsonl", text_pairs()
+    rows = zip(pairs.ids, pairs.queries, pairs.documents, pairs.groups, strict=True)
+    lines = [json.dumps({"id": i, "query": q, "document": d, "group": g}) for i, q, d, g in rows]
+    path.write_text("\n".join(lines))
+    return path
+
+
+def test_a_run_reports_its_dataset_losses_measures_and_snapshots(tmp_path: Path, pairs_file: Path) -> None:
+    found = finished(prepared(tmp_path / "run", pairs_file))
+    dataset = next(event for event in found if event["type"] == "dataset")
+    assert dataset["name"] == "functions"
+    assert dataset["counts"]["train"] + dataset["counts"]["held_out"] == dataset["counts"]["pairs"] == 200
+    evaluations = [e["values"] for e in found if e["type"] == "metrics" and "eval/mrr@10" in e["values"]]
+    assert len(evaluations) == SMALL["num_epochs"]
+    assert next(event["step"] for event in found if event["type"] == "snapshot") == 0
+    assert found[-1]["type"] == "finished"
+    assert found[-1]["reason"] == "completed"
+    assert found[-1]["metrics"]["best"]["eval/mrr@10"] == max(e["eval/mrr@10"] for e in evaluations)
+
+
+def test_vectors_train_too(tmp_path: Path) -> None:
+    path, pairs = tmp_path / "v.npz", vector_pairs()
+    np.savez(path, query_vectors=pairs.query_vectors, document_vectors=pairs.document_vectors)
+    found = finished(prepared(tmp_path / "run", path, document_tower="identity", dim=8, max_steps=6))
+    assert max(losses(found)) == 6
+
+
+def test_a_killed_run_goes_on_with_the_very_same_losses(tmp_path: Path, pairs_file: Path) -> None:
+    params = {
+        "mined_negatives": 2, "mine_depth": 10, "group_negatives": 1, "dropout": 0.2,
+        "checkpoint_every": 4, "num_epochs": 8, "num_layers": 1,
+    }  # fmt: skip
+    expected = losses(finished(prepared(tmp_path / "whole", pairs_file, **params)))
+    paths = prepared(tmp_path / "killed", pairs_file, **params)
+    process = launched(paths)
+
+    def is_under_way() -> bool:
+        assert process.poll() is None, "it ended before it could be killed"
+        return (
+            bool(list(paths.checkpoints.glob("step_*.json"))) and max(losses(events(paths)), default=0) > 20
+        )
+
+    wait_for(is_under_way, what="step 21 and a checkpoint")
+    process.send_signal(signal.SIGKILL)
+    assert process.wait() == -signal.SIGKILL
+    process.communicate()
+    reached = max(losses(events(paths)))
+    found = finished(paths, attempt=2)
+    again = [e["step"] for e in found if e["type"] == "metrics" and e["attempt"] == 2]
+    assert min(again) <= reached + 1
+    assert losses(found) == expected
+    second_attempt = {
+        e["step"]: e["values"]["train/loss"]
+        for e in found
+        if e["attempt"] == 2 and e["type"] == "metrics" and "train/loss" in e["values"]
+    }
+    assert all(expected[step] == loss for step, loss in second_attempt.items())
+    assert min(second_attempt) > 4, "it started again from the beginning"
+
+
+def test_a_malformed_dataset_ends_the_run_with_its_line(tmp_path: Path) -> None:
+    path = tmp_path / "bad.csv"
+    path.write_text("query,document\na,b\n,d\n")
+    process = launched(prepared(tmp_path / "run", path))
+    _, errors = process.communicate(timeout=100)
+    assert process.returncode == 1
+    assert "line 3, column query: is empty" in errors
+
+
+@pytest.mark.parametrize("name", ["nothing", "file.txt", "/nowhere/file.parquet"])
+def test_an_unknown_dataset_is_refused_with_what_there_is(name: str, tmp_path: Path) -> None:
+    with pytest.raises(DatasetError, match=r"python_docs\) nor a file ending in \.jsonl"):
+        read_dataset(name, datasets_dir=tmp_path, tell=silent)
