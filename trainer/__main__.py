@@ -1,28 +1,32 @@
 """``python -m trainer``: train, supervise and inspect from a terminal.
 
-Every command lives in ``trainer.cli`` and brings ``add_parser`` and ``main``.
-Exit code 2 means the command line or a file it names is wrong.
+Every command is a module of ``trainer.cli`` with ``add_parser`` and ``main``.
+Only the module of the command asked for is loaded: a supervisor lives as long
+as its run and should not carry what listing datasets needs.  Exit code 2 means
+the command line, or a file it names, is wrong.
 """
 
 from __future__ import annotations
 
 import argparse
+import importlib
 import sys
 from collections.abc import Sequence
+from typing import Final
 
-from trainer.cli import datasets, drain, recipes, run, stop, supervise
 from trainer.cli.errors import UsageError
 
-_COMMANDS = (run, supervise, drain, stop, recipes, datasets)
+COMMANDS: Final = ("run", "supervise", "drain", "stop", "recipes", "datasets")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Parse the command line and run its command; returns the exit code."""
+    words = sys.argv[1:] if arguments is None else list(arguments)
     parser = argparse.ArgumentParser(prog="python -m trainer", description="The training side of Signalbox.")
     subparsers = parser.add_subparsers(metavar="COMMAND", required=True)
-    for module in _COMMANDS:
-        module.add_parser(subparsers)
-    chosen = parser.parse_args(arguments)
+    for name in words[:1] if words[:1] and words[0] in COMMANDS else COMMANDS:
+        importlib.import_module(f"trainer.cli.{name}").add_parser(subparsers)
+    chosen = parser.parse_args(words)
     try:
         return int(chosen.main(chosen))
     except UsageError as exc:

@@ -13,6 +13,7 @@ import base64
 import json
 import logging
 import os
+import queue
 import random
 import sys
 import threading
@@ -48,7 +49,10 @@ class Dashboard:
         for entry in accepted(folder):
             self._note(entry)
         self.sio = socketio.Server(
-            async_mode="threading", async_handlers=False, cors_allowed_origins=[], max_http_buffer_size=1 << 20
+            async_mode="threading",
+            async_handlers=False,
+            cors_allowed_origins=[],
+            max_http_buffer_size=1 << 20,
         )
         for event, handler in (
             ("connect", self._on_connect),
@@ -64,7 +68,9 @@ class Dashboard:
         """Serve on 127.0.0.1 in a thread; returns the address."""
         app = socketio.WSGIApp(self.sio, self._http)
         self._server = make_server("127.0.0.1", port, app, threaded=True)
-        threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
+        threading.Thread(
+            target=self._server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True
+        ).start()
         return f"http://127.0.0.1:{self._server.server_port}"
 
     def close(self) -> None:
@@ -79,7 +85,11 @@ class Dashboard:
     def control(self, command: str) -> Any:
         """Send an order to the connected supervisor and return its answer."""
         sid = next(sid for sid, _ in self.sio.manager.get_participants(UPLINK_NAMESPACE, None))
-        return self.sio.call("control", {"command": command}, to=sid, namespace=UPLINK_NAMESPACE, timeout=5)
+        answers: queue.Queue[Any] = queue.Queue()
+        self.sio.emit(
+            "control", {"command": command}, to=sid, namespace=UPLINK_NAMESPACE, callback=answers.put
+        )
+        return answers.get(timeout=5)
 
     def _on_connect(self, sid: str, environ: dict[str, Any], auth: Any) -> None:
         if not isinstance(auth, dict) or auth.get("token") != TOKEN:
@@ -178,7 +188,8 @@ def main() -> None:
         content = log.read_bytes()
         os.truncate(log, content.rfind(b"\n") + 1)
     Dashboard(folder, faults=faults, seed=seed).start(port)
-    print("ready", flush=True)
+    sys.stdout.write("ready\n")
+    sys.stdout.flush()
     while True:
         time.sleep(60)
 

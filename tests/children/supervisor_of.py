@@ -1,4 +1,4 @@
-"""A real supervisor over a trainer with a habit: ``python -m tests.children.supervisor_of HABIT RUN_DIR [DRAIN_S]``."""
+"""A real supervisor over a trainer with a habit: ``supervisor_of HABIT RUN_DIR [DRAIN_S]``."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def main() -> int:
     try:
         supervise(RunPaths(Path(run_dir)), make_command=make_command, drain_s=drain_s)
     except RunLocked as exc:
-        print(f"error: {exc}", file=sys.stderr)
+        sys.stderr.write(f"error: {exc}\n")
         return 3
     return 0
 

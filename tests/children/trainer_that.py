@@ -1,4 +1,4 @@
-"""Trainers that misbehave, one function each: ``python -m tests.children.trainer_that HABIT RUN_DIR --attempt N``.
+"""Trainers that misbehave: ``python -m tests.children.trainer_that HABIT RUN_DIR --attempt N``.
 
 They report with the real Reporter and obey the real Controls, so all but
 their one habit is as in a real trainer.
@@ -37,7 +37,7 @@ def steps(reporter: Reporter, first: int, last: int) -> None:
 def finishes(paths: RunPaths, reporter: Reporter, controls: Controls) -> None:
     """Nothing wrong with this one: 200 steps, a snapshot, a last word."""
     reporter.phase(Phase.TRAINING, step=0)
-    print("hello from the trainer", flush=True)
+    sys.stdout.write("hello from the trainer\n")
     steps(reporter, 1, 200)
     paths.snapshots.mkdir(exist_ok=True)
     content = gzip.compress(json.dumps({"step": 200}).encode())
@@ -53,7 +53,7 @@ def says_what_it_inherited(paths: RunPaths, reporter: Reporter, controls: Contro
     facts = {
         "environ": dict(os.environ),
         "leads_session": os.getsid(0) == os.getpid(),
-        "stdin": os.readlink("/proc/self/fd/0"),
+        "stdin": str(Path("/proc/self/fd/0").readlink()),
         "cwd": str(Path.cwd()),
         "argv": sys.argv,
     }
@@ -79,11 +79,11 @@ def reports_fast(paths: RunPaths, reporter: Reporter, controls: Controls) -> Non
     """As many events as the machine can, some of them sparse, until stopped."""
     step = 0
     while not controls.should_stop:
-        for _ in range(200):
+        for _ in range(50):
             step += 1
             reporter.metrics(step, {"train/loss": float(step)})
         reporter.phase(Phase.EVALUATING, step=step)
-        print(f"step {step}", flush=True)
+        sys.stdout.write(f"step {step}\n")
         time.sleep(0.01)
     reporter.finished(step, reason="stopped", metrics={"last": {}, "best": {}})
 
@@ -105,7 +105,7 @@ def suspends_itself(paths: RunPaths, reporter: Reporter, controls: Controls) -> 
 
 
 def leaves_children(paths: RunPaths, reporter: Reporter, controls: Controls) -> None:
-    """A child, a grandchild in a session of its own, one without the run's mark; then ends as if all were well."""
+    """Children in its session, outside it, without the run's mark, orphaned; then a good end."""
     pids = [
         start_sleeper(),
         start_sleeper(start_new_session=True),
@@ -184,7 +184,7 @@ def spews(paths: RunPaths, reporter: Reporter, controls: Controls) -> None:
     sys.stdout.write("x" * 30_000_000 + "\n")
     for number in range(600_000):
         sys.stdout.write(f"line {number}\n")
-    print("the last line matters")
+    sys.stdout.write("the last line matters\n")
     reporter.finished(3, reason="completed", metrics={"last": {}, "best": {}})
 
 

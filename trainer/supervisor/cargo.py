@@ -20,7 +20,7 @@ from typing import Any, Final
 from trainer.protocol.batches import Batch
 from trainer.protocol.events import EventType, Stream
 from trainer.protocol.run_folder import RunPaths
-from trainer.supervisor.columns import notice
+from trainer.supervisor.columns import NOTICE_TITLE, notice
 from trainer.supervisor.console import console_path
 from trainer.supervisor.link import Link, LinkDown, Ticket
 from trainer.supervisor.spool_reader import SpoolReader
@@ -86,16 +86,17 @@ class StreamCargo:
 
     def _settle(self, sent: _Sent) -> None:
         answer = sent.ticket.wait()
-        have = answer.get("have")
+        error = _error(answer)
+        have = answer.get("have", self.acknowledged if error else None)
         if not isinstance(have, int):
             raise LinkDown(f"the acknowledgement of a batch lacks 'have': {answer!r}")
         self.acknowledged = have
-        error = answer.get("error")
-        if not error and have >= sent.batch.last:
+        if error is None and have >= sent.batch.last:
             self._max_events = None if self._max_events is None else min(self._max_events * 2, 1 << 20)
             return
-        error = error if isinstance(error, Mapping) else {}
         self._go_back(have)
+        if error is None:
+            return
         if error.get("code") == "invalid":
             self._narrow(sent.batch, str(error.get("message")))
         elif error.get("code") == "busy":
@@ -110,6 +111,8 @@ class StreamCargo:
     def _narrow(self, batch: Batch, message: str) -> None:
         """A batch was refused for good: find the one event, and let a notice take its place."""
         count = batch.last - batch.first + 1
+        if is_notice(batch):
+            raise LinkDown(f"the dashboard refuses whatever it is sent: {message}")
         if count > 1:
             self._max_events = max(1, count // 2)
             return
@@ -129,6 +132,7 @@ class OutputCargo:
         self._paths = paths
         self._run = run
         self._have = {int(attempt): int(num_bytes) for attempt, num_bytes in have.items()}
+        self._refused: set[int] = set()
         self.drained = False
 
     def ship(self, link: Link) -> bool:
@@ -139,19 +143,38 @@ class OutputCargo:
         """
         for folder in sorted((self._paths.root / "attempts").glob("[0-9][0-9][0-9]")):
             attempt = int(folder.name)
+            if attempt in self._refused:
+                continue
             offset = self._have.get(attempt, 0)
             text = _piece(console_path(self._paths, attempt), offset)
             if text:
                 self.drained = False
                 body = {"run": self._run, "attempt": attempt, "offset": offset}
                 answer = link.send("output", body | {"text": base64.b64encode(text).decode()}).wait()
-                have = answer.get("have")
-                if not isinstance(have, int):
-                    raise LinkDown(f"the acknowledgement of output lacks 'have': {answer!r}")
-                self._have[attempt] = have
+                self._settle(attempt, answer)
                 return True
         self.drained = True
         return False
+
+    def _settle(self, attempt: int, answer: Mapping[str, Any]) -> None:
+        have, error = answer.get("have"), _error(answer)
+        if isinstance(have, int):
+            self._have[attempt] = have
+        elif error is not None and error.get("code") == "invalid":
+            log.error("output of attempt %d was refused: %s", attempt, error.get("message"))
+            self._refused.add(attempt)
+        else:
+            raise LinkDown(f"output was not taken: {answer!r}")
+
+
+def is_notice(batch: Batch) -> bool:
+    """Whether the batch is but the stand-in for an event that was refused."""
+    return not batch.blocks and len(batch.events) == 1 and batch.events[0].get("title") == NOTICE_TITLE
+
+
+def _error(answer: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    error = answer.get("error")
+    return error if isinstance(error, Mapping) else None
 
 
 def _tells_end(batch: Batch) -> bool:

@@ -20,6 +20,7 @@ from trainer.protocol.errors import ProtocolError
 from trainer.protocol.events import EventType, Stream, check_event, decode_number
 
 _METRICS: Final = EventType.METRICS.value
+NOTICE_TITLE: Final = "Lost an event"
 _ENVELOPE_BYTES: Final = 512  # run, stream, first, last, and the frame around them
 _EVENT_BYTES: Final = 64 * 1024  # an event larger than this is replaced by a notice
 
@@ -54,14 +55,13 @@ def batches(events: list[dict[str, Any]], *, run: str, stream: Stream) -> list[B
 
 def notice(seq: int, t: float, attempt: int, text: str) -> dict[str, Any]:
     """The event that stands where one could not be read or was refused."""
-    title = "Lost an event"
     return {
         "seq": seq,
         "t": t,
         "type": EventType.ALERT.value,
         "attempt": attempt,
         "level": "warning",
-        "title": title,
+        "title": NOTICE_TITLE,
         "text": text,
     }
 

@@ -188,10 +188,16 @@ class _Supervision:
             run=self._spec.run_id,
             attempt=self._number,
             on_command=self._obey,
-            status=lambda: self._attempt.status() if self._attempt is not None else {},
+            status=self._status,
         )
         uplink.start()
         return uplink
+
+    def _status(self) -> dict[str, Any]:
+        """The latest values, for the dashboard; nothing is known before the trainer has been started."""
+        if self._attempt is not None:
+            return self._attempt.status()
+        return {"heartbeat": None, "beat_age_s": None, "progress_age_s": None, "process": {}}
 
     def _obey(self, order: Command) -> None:
         """Called from any thread: stopping is the supervisor's task, everything else the trainer's."""

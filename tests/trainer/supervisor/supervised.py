@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
 import sys
 import time
@@ -18,6 +19,7 @@ from trainer.protocol.files import write_atomic
 from trainer.protocol.run_folder import ExitRecord, RunPaths, RunSpec, segments
 
 ROOT = Path(__file__).resolve().parents[3]
+STARTED: list[subprocess.Popen[bytes]] = []
 
 
 def new_run(folder: Path, *, grace_s: float = 5.0, url: str | None = None) -> RunPaths:
@@ -34,7 +36,22 @@ def start(paths: RunPaths, habit: str, *, drain_s: float = 0.0) -> subprocess.Po
     """A supervisor in a process of its own."""
     command = [sys.executable, "-m", "tests.children.supervisor_of", habit, str(paths.root), str(drain_s)]
     with paths.supervisor_log.open("ab") as log:
-        return subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=ROOT)
+        supervisor = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=ROOT)
+    STARTED.append(supervisor)
+    return supervisor
+
+
+def end_all() -> None:
+    """What a failed test leaves running must not disturb the next one."""
+    while STARTED:
+        supervisor = STARTED.pop()
+        if supervisor.poll() is None:
+            supervisor.send_signal(signal.SIGQUIT)
+            try:
+                supervisor.wait(10)
+            except subprocess.TimeoutExpired:
+                supervisor.kill()
+        supervisor.wait()
 
 
 def finish(supervisor: subprocess.Popen[bytes], paths: RunPaths, *, timeout_s: float = 60.0) -> ExitRecord:

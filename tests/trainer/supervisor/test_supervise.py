@@ -87,7 +87,7 @@ def test_a_native_crash_leaves_its_traceback_in_the_output(tmp_path: Path) -> No
 def test_stop_lets_the_trainer_save_and_leave(tmp_path: Path) -> None:
     paths = new_run(tmp_path)
     supervisor = start(paths, "trains_until_stopped")
-    wait_until(lambda: steps_reported(paths) > 5)
+    wait_until(lambda: "running" in states(paths))
     supervisor.send_signal(signal.SIGTERM)
     record = finish(supervisor, paths)
     assert (record.state, record.exit_code, record.stop_requested) == ("stopped", 0, True)

@@ -81,7 +81,9 @@ def test_a_whole_run_arrives_with_its_snapshot_and_its_end_comes_last(
     snapshot = (tmp_path / "dashboard" / "snapshot-200").read_bytes()
     assert json.loads(gzip.decompress(snapshot)) == {"step": 200}
     log = (tmp_path / "dashboard" / "accepted.jsonl").read_text().splitlines()
-    kinds = ["output" if "output" in json.loads(line) else json.loads(line)["batch"]["stream"] for line in log]
+    kinds = [
+        "output" if "output" in json.loads(line) else json.loads(line)["batch"]["stream"] for line in log
+    ]
     assert kinds[-1] == "supervisor"
 
 
@@ -159,7 +161,7 @@ def test_nothing_is_lost_over_a_link_that_drops_refuses_and_repeats(tmp_path: Pa
     try:
         paths = new_run(tmp_path, url=server.start())
         supervisor = start(paths, "reports_fast", drain_s=60)
-        wait_until(lambda: len(server.hellos) > 5 and server.have["trainer"] > 5000, timeout_s=60)
+        wait_until(lambda: len(server.hellos) > 5 and server.have["trainer"] > 2000, timeout_s=60)
         supervisor.send_signal(signal.SIGTERM)
         assert finish(supervisor, paths).state == "stopped"
         assert_nothing_is_lost(paths, tmp_path / "dashboard")
@@ -171,12 +173,13 @@ def test_nothing_is_lost_when_the_dashboard_is_killed_again_and_again(tmp_path: 
     chance = random.Random(5)
     port = free_port()
     folder = tmp_path / "dashboard"
+    log = folder / "accepted.jsonl"
     server = serve(port, folder)
     paths = new_run(tmp_path, url=f"http://127.0.0.1:{port}")
     supervisor = start(paths, "reports_fast", drain_s=60)
     for _ in range(6):
-        before = len(batches_of(folder, Stream.TRAINER))
-        wait_until(lambda before=before: len(batches_of(folder, Stream.TRAINER)) > before)  # type: ignore[misc]
+        before = log.stat().st_size
+        wait_until(lambda before=before: log.stat().st_size > before)  # type: ignore[misc]
         time.sleep(chance.uniform(0.0, 0.5))
         server.kill()
         server.wait()
@@ -187,7 +190,7 @@ def test_nothing_is_lost_when_the_dashboard_is_killed_again_and_again(tmp_path: 
     finally:
         server.kill()
         server.wait()
-    assert steps_reported(paths) > 2000
+    assert steps_reported(paths) > 500
     assert_nothing_is_lost(paths, folder)
 
 
@@ -207,11 +210,11 @@ def test_after_the_death_of_supervisor_and_dashboard_drain_brings_everything(
 def test_batches_stay_below_their_limit_on_the_wire(tmp_path: Path, dashboard: Dashboard) -> None:
     paths = new_run(tmp_path, url="http://127.0.0.1:9")
     supervisor = start(paths, "reports_fast", drain_s=60)
-    wait_until(lambda: steps_reported(paths) > 30_000)
+    wait_until(lambda: steps_reported(paths) > 10_000)
     write_atomic(paths.uplink, json.dumps({"url": dashboard.start()}).encode())
     supervisor.send_signal(signal.SIGTERM)
     finish(supervisor, paths)
-    sizes = [len(line) for line in (tmp_path / "dashboard" / "accepted.jsonl").open()]
+    sizes = [len(line) for line in (tmp_path / "dashboard" / "accepted.jsonl").read_text().splitlines()]
     assert max(sizes) <= BATCH_BYTES
     assert states(paths)[-1] == "stopped"
 
