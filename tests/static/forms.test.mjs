@@ -1,0 +1,73 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { errorFrom, metricPath, newKey, query } from "../../static/js/lib/api.js";
+import { shellWord } from "../../static/js/lib/environment_view.js";
+import { neighbourStep, readAddress, writeAddress } from "../../static/js/lib/evolution_address.js";
+import { codeFrom, safeNext } from "../../static/js/lib/next_address.js";
+import { grouped, parameterOf, rangeWords, readParameter } from "../../static/js/lib/parameters.js";
+
+const epochs = { name: "num_epochs", type: "int", default: 3, minimum: 1, maximum: 10000, choices: null, help: "", group: "Length", advanced: false, unit: "epochs" };
+
+test("numbers are read as people write them, and refused with what is allowed", () => {
+  assert.deepEqual(readParameter(epochs, " 1,000 "), { value: 1000 });
+  assert.deepEqual(readParameter(epochs, "2.5"), { error: "Enter a whole number." });
+  assert.deepEqual(readParameter(epochs, "0"), { error: "Allowed: 1 to 10,000 epochs." });
+  assert.deepEqual(readParameter({ ...epochs, type: "float", maximum: null }, "1e-3"), { error: "Allowed: at least 1 epochs." });
+  assert.deepEqual(readParameter({ ...epochs, type: "float", minimum: 0 }, "1e-3"), { value: 0.001 });
+  assert.deepEqual(readParameter(epochs, ""), { error: "Enter a number." });
+  assert.deepEqual(readParameter({ ...epochs, type: "bool" }, "false"), { value: false });
+  assert.equal(rangeWords({ ...epochs, type: "str" }), "");
+});
+
+test("groups keep the order of the declaration", () => {
+  const names = grouped([epochs, { ...epochs, name: "b", group: "Model" }, { ...epochs, name: "c" }]).map(([group, members]) => [group, members.length]);
+  assert.deepEqual(names, [["Length", 2], ["Model", 1]]);
+  assert.equal(parameterOf("params.seed"), "seed");
+  assert.equal(parameterOf("dataset"), null);
+});
+
+test("an error keeps its field and hint in both shapes of the API", () => {
+  const plain = errorFrom(422, { error: { code: "invalid", message: "too small", field: "params.seed", hint: "0 or more" } });
+  assert.deepEqual([plain.message, plain.field, plain.hint, plain.status], ["too small", "params.seed", "0 or more", 422]);
+  const old = errorFrom(404, { error: "no such step", code: "not_found", hint: "0, 10" });
+  assert.deepEqual([old.message, old.hint], ["no such step", "0, 10"]);
+  assert.equal(errorFrom(502, null).message, "The server answered 502.");
+});
+
+test("addresses are written safely", () => {
+  assert.equal(metricPath("eval/recall@10"), "eval/recall%4010");
+  assert.equal(query({ a: 1, b: null, c: "", d: "x y" }), "?a=1&d=x+y");
+  assert.match(newKey(), /^[0-9a-f]{32}$/);
+  assert.notEqual(newKey(), newKey());
+});
+
+test("after the login only addresses of this site are followed", () => {
+  const origin = "http://127.0.0.1:8421";
+  assert.equal(safeNext("/runs/1?x=2#log", origin), "/runs/1?x=2#log");
+  for (const hostile of ["//evil.example", "/\\evil.example", "https://evil.example", "javascript:alert(1)", "", null, "/login"]) {
+    assert.equal(safeNext(hostile, origin), "/", String(hostile));
+  }
+});
+
+test("a pasted link, its fragment or the bare code all give the code", () => {
+  for (const text of ["http://127.0.0.1:8421/login#code=abc-1", "#code=abc-1", "code=abc-1", " abc-1 "]) assert.equal(codeFrom(text), "abc-1");
+});
+
+test("every evolution view has an address, and odd addresses give the default view", () => {
+  const view = { run: "r1", step: "500", filter: "incorrect", q: "open file", sort: "-loss", page: 2 };
+  assert.deepEqual(readAddress(writeAddress(view)), view);
+  assert.equal(writeAddress(readAddress("")), "");
+  assert.deepEqual(readAddress("?step=<b>&filter=x&page=-3"), { run: null, step: "latest", filter: "all", q: "", sort: "", page: 0 });
+});
+
+test("the arrow keys stop at the ends of the timeline", () => {
+  assert.equal(neighbourStep([0, 10, 25], 10, 1), 25);
+  assert.equal(neighbourStep([0, 10, 25], 25, 1), 25);
+  assert.equal(neighbourStep([0, 10, 25], 0, -3), 0);
+  assert.equal(neighbourStep([0, 10, 25], 7, 1), 25);
+});
+
+test("a command can be pasted into a shell", () => {
+  assert.equal(shellWord("--attempt"), "--attempt");
+  assert.equal(shellWord("it's here"), "'it'\\''s here'");
+});
