@@ -21,8 +21,18 @@ FLAGS = [
 @pytest.fixture(scope="session")
 def finished(dashboard: Dashboard) -> str:
     """A run that has trained all its steps."""
-    lengths = {"max_steps": FINISHED_STEPS, "eval_every": 20, "checkpoint_every": 30, "snapshot_budget": 1.0}
-    run_id = dashboard.create_run("stdlib.jsonl", name="the whole way", **lengths)
+    params = {
+        "max_steps": FINISHED_STEPS,
+        "eval_every": 20,
+        "checkpoint_every": 30,
+        "snapshot_budget": 1.0,
+        "batch_size": 128,
+        "num_buckets": 32_768,
+        "dim": 128,
+        "warmup_steps": 5,
+        "embedding_learning_rate": 0.02,
+    }
+    run_id = dashboard.create_run("stdlib.jsonl", name="the whole way", **params)
     dashboard.wait_for_state(run_id, "finished", "failed", timeout_s=120)
     return run_id
 

@@ -32,7 +32,7 @@ def test_every_step_is_a_point_of_the_loss_and_the_loss_falls(dashboard: Dashboa
     losses = series["values"]
     assert sum(losses[-10:]) < 0.8 * sum(losses[:10])
     chance = dashboard.get(f"/api/runs/{finished}/metrics/train/chance_loss")["values"]
-    assert chance[0] == pytest.approx(math.log(LIVELY["batch_size"]), rel=0.2)
+    assert chance[0] == pytest.approx(math.log(128), rel=0.2)
 
 
 def test_what_the_run_reported_is_what_the_api_has(dashboard: Dashboard, finished: str) -> None:
