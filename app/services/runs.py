@@ -31,7 +31,7 @@ from trainer.protocol.run_folder import RunPaths
 
 MAX_QUEUED: Final = 1000
 KILL_SIGNAL: Final = signal.SIGQUIT
-WIND_UP_S: Final = 3.0  # what a supervisor whose run has ended gets to leave
+WIND_UP_S: Final = 4.0  # what a supervisor whose run has ended gets to leave
 _STOPPABLE: Final = ACTIVE - {RunState.STOPPING}
 
 
@@ -289,16 +289,20 @@ class Runs(RunReader):
         return True
 
     def _await_wound_up(self, run_id: str) -> None:
-        """Let the last supervisor of an ended run go: it only ships what the next one would ship as well."""
+        """Let whoever still ships what the ended run has left go: the next supervisor would ship it as well.
+
+        Without an exit record the holder of the lock may be a supervisor believed lost, so it is not hurried.
+        """
         paths = self.paths(run_id)
         deadline = time.monotonic() + WIND_UP_S
         while (pid := self._launcher.supervisor_pid(paths)) is not None:
-            if not paths.exit.exists() or time.monotonic() > deadline:
+            if time.monotonic() > deadline:
                 raise Conflict(
-                    f"Run {run_id} is still being wound up by its supervisor (process {pid}).",
+                    f"Run {run_id} is still being wound up by process {pid}.",
                     hint="Try again in a few seconds.",
                 )
-            self._launcher.signal(paths, signal.SIGTERM)
+            if paths.exit.exists():
+                self._launcher.signal(paths, signal.SIGTERM)
             time.sleep(0.05)
 
     def _discard(self, run_id: str, *, purge: bool) -> None:

@@ -169,7 +169,10 @@ def test_a_run_that_has_ended_is_queued_again_with_a_clean_slate(rig: Rig, end: 
     assert (again.state, again.exit_code, again.reason, again.ended_at) == ("queued", None, None, None)
 
 
-def test_a_run_whose_supervisor_still_lives_is_neither_resumed_nor_deleted(rig: Rig) -> None:
+def test_a_run_whose_supervisor_still_lives_is_neither_resumed_nor_deleted(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("app.services.runs.WIND_UP_S", 0.0)
     run = create(rig)
     move(rig, run, RunState.STARTING, RunState.LOST)
     rig.launcher.alive[run.id] = 1234
