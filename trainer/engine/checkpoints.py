@@ -17,6 +17,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from pickle import UnpicklingError
 from typing import IO, Any, Final, cast
 
 import torch
@@ -142,7 +143,12 @@ def load(path: Path) -> dict[str, Any]:
     """
     try:
         state = torch.load(path, map_location="cpu", weights_only=True)
-    except Exception as exc:
+    except UnpicklingError:  # torch's own message recommends to load it unsafely
+        raise CheckpointError(
+            f"{path}: holds more than tensors and plain types, so loading it could run foreign code."
+            " Remove it to resume from the one before, or start a new run."
+        ) from None
+    except (RuntimeError, OSError, EOFError, ValueError) as exc:
         raise CheckpointError(
             f"{path}: {exc}. Remove it to resume from the one before, or start a new run."
         ) from exc
