@@ -120,6 +120,7 @@ const SIGNALS = /** @type {Record<number, string>} */ ({
  * How a process ended, in words; empty while nobody knows.
  * @param {number | null | undefined} code
  * @param {number | null | undefined} signal
+ * @returns {string}
  */
 export function formatExit(code, signal) {
   if (signal !== null && signal !== undefined && signal !== 0) {

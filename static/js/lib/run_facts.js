@@ -2,7 +2,18 @@
 /** Small questions about runs that several pages ask. Pure. */
 import { ACTIVE, ENDED } from "./states.js";
 
-/** @typedef {Record<string, any>} Run the JSON of GET /api/runs/ID */
+/**
+ * @typedef {object} Run the JSON of GET /api/runs/ID, as far as the pages use it; times in Unix seconds
+ * @property {string} id @property {string} name @property {string} recipe @property {string} dataset
+ * @property {Record<string, unknown>} params @property {string[]} tags @property {Record<string, unknown>} policy
+ * @property {string} profile @property {number} priority @property {string} state @property {string | null} reason
+ * @property {number} step @property {number | null} total_steps @property {number | null} epoch
+ * @property {number | null} num_epochs @property {string | null} phase @property {string | null} device
+ * @property {number | null} heartbeat_at @property {number | null} progress_at @property {number} attempt
+ * @property {number | null} exit_code @property {number | null} exit_signal @property {number} created_at
+ * @property {number | null} started_at @property {number | null} ended_at
+ * @property {Record<string, number | null>} latest
+ */
 
 /** Whether a run belongs into a filter group. @param {Run} run @param {string} group */
 export function inGroup(run, group) {

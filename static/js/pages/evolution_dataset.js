@@ -52,8 +52,8 @@ function drawControls() {
   pressFilter(view.filter);
   follow.setAttribute("aria-pressed", String(view.step === "latest"));
   find("#sort", HTMLSelectElement).value = view.sort;
-  const search = find("#search", HTMLInputElement);
-  if (document.activeElement !== search) search.value = view.q;
+  const field = find("#search", HTMLInputElement);
+  if (document.activeElement !== field) field.value = view.q;
 }
 
 /** The list of snapshots; what is on screen stays unless the newest is being followed. */
@@ -194,7 +194,8 @@ fill(find("#sort"), SORTS.map(([value, word]) => h("option", { value, text: word
 find("#sort", HTMLSelectElement).addEventListener("change", (event) => {
   change({ sort: /** @type {HTMLSelectElement} */ (event.target).value, page: 0 });
 });
-find("#search", HTMLInputElement).addEventListener("input", debounce((event) => change({ q: event.target.value.trim(), page: 0 }), 200));
+const search = find("#search", HTMLInputElement);
+search.addEventListener("input", debounce(() => change({ q: search.value.trim(), page: 0 }), 200));
 const move = (/** @type {number} */ by) => shown !== null && goTo(neighbourStep(snapshots.map((one) => one.step), shown, by));
 find("#previous").addEventListener("click", () => move(-1));
 find("#next").addEventListener("click", () => move(1));
