@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
 from scripts.chromium import HOW_TO_GET_ONE, find_chromium
+from tests.e2e.chromium import launch, logged_in
 from tests.e2e.dashboard import FINISHED_STEPS, Dashboard
 from tests.e2e.watched_page import WatchedPage, watch
-
-FLAGS = [
-    *("--disable-gpu", "--disable-quic", "--no-first-run"),
-    *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
-]
 
 
 @pytest.fixture(scope="session")
@@ -43,22 +38,10 @@ def browser() -> Iterator[Browser]:
     chromium = find_chromium()
     if chromium is None:
         pytest.fail(HOW_TO_GET_ONE, pytrace=False)
-    flags = [*FLAGS, "--no-sandbox"] if os.geteuid() == 0 else FLAGS
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium, args=flags)
+        browser = launch(playwright, chromium)
         yield browser
         browser.close()
-
-
-def logged_in(browser: Browser, dashboard: Dashboard) -> BrowserContext:
-    """A fresh browser profile that has used a login link."""
-    context = browser.new_context(viewport={"width": 1280, "height": 900})
-    context.set_default_timeout(20_000)
-    page = context.new_page()
-    page.goto(dashboard.login_link())
-    page.wait_for_url(f"{dashboard.url}/")
-    page.close()
-    return context
 
 
 @pytest.fixture(scope="session")
