@@ -132,34 +132,30 @@ def _threads(platform: str, profile: str, num_concurrent: int, physical_cores: i
 
 
 def _for_platform(platform: str, profile: str) -> list[Variable]:
-    variables = []
-    if platform == "darwin" and profile != "classic":
-        reason = "torch and faiss each bring an OpenMP runtime on macOS: mine in a process of its own"
-        variables.append(Variable("SIGNALBOX_MINING", "process", reason, "platform"))
-    elif profile == "safe":
-        reason = "profile 'safe': faiss runs in a process of its own"
-        variables.append(Variable("SIGNALBOX_MINING", "process", reason, "profile"))
     if profile == "classic":
         reason = (
             _CLASSIC_WARNING + "silences the duplicate-OpenMP abort; the runtime itself warns of crashes and "
             "silently wrong results"
         )
-        variables.append(Variable("KMP_DUPLICATE_LIB_OK", "TRUE", reason, "profile"))
-    return variables
+        return [Variable("KMP_DUPLICATE_LIB_OK", "TRUE", reason, "profile")]
+    if platform == "darwin":
+        reason = (
+            "unsafe, but torch and faiss share a process on macOS, each with its own OpenMP: without this it "
+            "aborts, with it results may be silently wrong; faiss is kept to one thread"
+        )
+        return [Variable("KMP_DUPLICATE_LIB_OK", "TRUE", reason, "platform")]
+    return []
 
 
 def _for_device(platform: str, device: str, profile: str) -> list[Variable]:
-    variables = []
-    uses_mps = platform == "darwin" and device in ("auto", "mps")
     if profile == "classic":
         reason = _CLASSIC_WARNING + "no memory limit on MPS: the whole system may fail"
         return [Variable("PYTORCH_MPS_HIGH_WATERMARK_RATIO", "0.0", reason, "profile")]
     if profile == "safe":
         reason = "profile 'safe': no accelerator"
-        variables.append(Variable("CUDA_VISIBLE_DEVICES", "", reason, "profile"))
-        variables.append(Variable("SIGNALBOX_DEVICE", "cpu", reason, "profile"))
-        return variables
-    if uses_mps:
+        return [Variable("CUDA_VISIBLE_DEVICES", "", reason, "profile")]
+    variables = []
+    if platform == "darwin" and device in ("auto", "mps"):
         reason = "operators MPS lacks run on the CPU instead of failing; must be set before torch loads"
         variables.append(Variable("PYTORCH_ENABLE_MPS_FALLBACK", "1", reason, "device"))
     if platform == "linux" and device in ("auto", "cuda"):
