@@ -33,6 +33,7 @@ from app.services.live import LiveFeed
 from app.services.metrics import MetricReader
 from app.services.queue import RunQueue
 from app.services.runs import Runs
+from app.sockets import packets
 from app.sockets.driver import MAX_MESSAGE_BYTES, bounded_driver
 from app.sockets.keeper import SocketKeeper
 from app.sockets.links import Links
@@ -151,6 +152,7 @@ def _sockets(app: APIFlask) -> SocketIO:
         manage_session=False,
     )
     sockets.server.eio._async = bounded_driver()
+    packets.install(sockets.server)
     return sockets
 
 

@@ -17,11 +17,13 @@ from typing import Any, Final
 
 import simple_websocket
 from engineio.async_drivers import threading as engineio_threading
+from wsproto.utilities import LocalProtocolError
 
 MAX_MESSAGE_BYTES: Final = 1024 * 1024  # a batch has at most 256 KiB
 MAX_UNREAD_MESSAGES: Final = 64  # taken off the wire ahead of their turn, per connection
 MAX_UNSENT_PACKETS: Final = 1000
 USER_TIMEOUT_MS: Final = 20_000  # a peer that acknowledges no bytes for so long is gone
+_CLOSED: Final = (simple_websocket.ConnectionClosed, LocalProtocolError)
 _PACKET_TYPES: Final = "0123456"
 _BINARY_PREFIXES: Final = ("45", "46")  # Socket.IO packets that announce binary attachments
 
@@ -46,18 +48,18 @@ class WholeSocket:
     """A socket whose ``send`` sends everything, one caller at a time."""
 
     def __init__(self, sock: socket.socket) -> None:
-        self._sock = sock
+        self._raw = sock
         self._lock = threading.Lock()
 
     def send(self, content: bytes) -> None:
         with self._lock:
-            self._sock.sendall(content)
+            self._raw.sendall(content)
 
     def recv(self, num_bytes: int) -> bytes:
-        return self._sock.recv(num_bytes)
+        return self._raw.recv(num_bytes)
 
     def close(self) -> None:
-        self._sock.close()
+        self._raw.close()
 
 
 class BoundedConnection(simple_websocket.Server):  # type: ignore[misc]
@@ -65,6 +67,7 @@ class BoundedConnection(simple_websocket.Server):  # type: ignore[misc]
 
     def __init__(self, environ: dict[str, Any]) -> None:
         self._room = threading.Event()
+        environ.pop("HTTP_SEC_WEBSOCKET_EXTENSIONS", None)  # no compression: it would hide a message's size
         super().__init__(environ, max_message_size=MAX_MESSAGE_BYTES, receive_bytes=16384)
 
     def handshake(self) -> None:
@@ -95,7 +98,7 @@ class OpenWebSocket:
 
     def __init__(self, connection: BoundedConnection, sock: socket.socket) -> None:
         self._connection = connection
-        self._sock = sock
+        self._raw = sock
 
     def send(self, message: str) -> None:
         """Send one packet.
@@ -105,7 +108,7 @@ class OpenWebSocket:
         """
         try:
             self._connection.send(message)
-        except simple_websocket.ConnectionClosed:
+        except _CLOSED:
             raise OSError from None
 
     def wait(self) -> str | None:
@@ -123,14 +126,14 @@ class OpenWebSocket:
     def close(self) -> None:
         """Say good-bye and close."""
         if self._connection.connected:
-            with contextlib.suppress(OSError, simple_websocket.ConnectionClosed):  # the peer was faster
+            with contextlib.suppress(OSError, *_CLOSED):  # the peer was faster
                 self._connection.close()
             self._connection.event.set()  # the reader need not wait for the peer's farewell
 
     def abort(self) -> None:
         """Cut the connection; wakes both the reading and the writing thread."""
         with contextlib.suppress(OSError):  # already gone
-            self._sock.shutdown(socket.SHUT_RDWR)
+            self._raw.shutdown(socket.SHUT_RDWR)
 
 
 class BoundedWebSocket:
