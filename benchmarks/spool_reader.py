@@ -72,19 +72,23 @@ def rates(read: Callable[[Path], int], folder: Path, num_lines: int) -> str:
         if read(folder) != num_lines:
             raise SystemExit("lines were lost")
         figures.append(num_lines / (time.perf_counter() - begin))
-    return f"{min(figures):>10,.0f} {statistics.median(figures):>10,.0f} {max(figures):>10,.0f}"
+    return f"{min(figures):,.0f} | {statistics.median(figures):,.0f} | {max(figures):,.0f}"
 
 
 def main() -> None:
     """Measure both readers on one and on five values per line."""
     num_lines = int(sys.argv[1]) if len(sys.argv) > 1 else 300_000
-    print(f"{num_lines:,} lines, lines/s, {ROUNDS} rounds             min     median        max")
+    print(f"# Spool reader, {time.strftime('%Y-%m-%d')}\n")
+    print(f"{num_lines:,} lines in 8 MiB segments, lines per second over {ROUNDS} rounds.\n")
+    print("| values per line | way | min | median | max |\n|---|---|---|---|---|")
     for names in (["train/loss"], [f"train/metric_{index}" for index in range(5)]):
         with tempfile.TemporaryDirectory() as scratch:
             folder = Path(scratch) / "spool"
             write_spool(folder, num_lines, names)
-            print(f"{len(names)} values/line, columns to the wire  {rates(read_columns, folder, num_lines)}")
-            print(f"{len(names)} values/line, json.loads per line  {rates(read_plain, folder, num_lines)}")
+            print(
+                f"| {len(names)} | SpoolReader, to the wire form | {rates(read_columns, folder, num_lines)} |"
+            )
+            print(f"| {len(names)} | json.loads per line | {rates(read_plain, folder, num_lines)} |")
 
 
 if __name__ == "__main__":
