@@ -12,6 +12,7 @@ const CONFIG = {
   displaylogo: false,
   responsive: false,
   doubleClick: false,
+  showTips: false,
   modeBarButtons: [["toImage"]],
   toImageButtonOptions: { format: "png", scale: 2 },
 };
@@ -155,9 +156,7 @@ export class ChartCard {
   #traces(lines) {
     const { view } = this.page;
     const xView = this.#xView();
-    // an axis that overlays another needs a trace on both, even while only one series has come
-    const absent = this.definition.figure.data.map((trace) => ({ ...trace, x: [null], y: [null], showlegend: false, hoverinfo: "skip" }));
-    return absent.concat(lines.flatMap(({ columns, line, label, trace }, index) => {
+    const traces = lines.flatMap(({ columns, line, label, trace }, index) => {
       const color = token(colorOf(line, index));
       const x = axisValues(xView, this.#unit, columns);
       const base = { ...trace, name: label, x, line: { ...trace.line, color }, marker: { ...trace.marker, color } };
@@ -166,7 +165,12 @@ export class ChartCard {
         { ...base, y: columns.values, opacity: 0.25, hoverinfo: "skip", hovertemplate: null, showlegend: false, line: { ...base.line, width: 1 } },
         { ...base, y: smooth(columns.values, view.smoothing) },
       ];
-    }));
+    });
+    if (traces.every((trace) => trace.yaxis === "y2")) {
+      // an axis that overlays another needs a trace on both, even while only one series has come
+      traces.push({ type: "scatter", x: [traces[0].x[0]], y: [null], showlegend: false, hoverinfo: "skip" });
+    }
+    return traces;
   }
 
   /** Steps stand still while a dataset loads, samples of the machine do not: those run over time. */

@@ -106,10 +106,10 @@ export class Header {
     bar.style.setProperty("--done", `${((done ?? 0) * 100).toFixed(2)}%`);
     bar.querySelector("span")?.style.setProperty("--done", `${((done ?? 0) * 100).toFixed(2)}%`);
     bar.setAttribute("aria-valuenow", String(Math.round((done ?? 0) * 100)));
-    const left = ended ? null : secondsLeft(run, this.#pace.rate, now);
+    const left = ended || run.phase === "paused" ? null : secondsLeft(run, this.#pace.rate, now);
     setText(find("#run-left"), left === null ? "" : `${formatDuration(left)} left`);
     const loss = latestLoss(run);
-    const rate = ended ? null : this.#pace.rate;
+    const rate = ended || run.phase === "paused" ? null : this.#pace.rate;
     this.#showFacts([
       ["Phase", ended ? "–" : run.phase ?? "–"],
       ["Heartbeat", this.#age(run.heartbeat_at, ended)],

@@ -70,11 +70,13 @@ export class RunRow {
   /** @param {Run} run @param {number} now */
   tick(run, now) {
     const ended = ENDED.has(run.state);
+    this.#left.dataset.label = ended ? "Time" : "Time left";
+    this.#beat.dataset.label = ended ? "Ended" : "Heartbeat";
     if (ended) {
       setText(this.#left, `took ${formatDuration(runningSeconds(run, now))}`);
       setText(this.#beat, run.state === "failed" ? formatExit(run.exit_code, run.exit_signal) || "ended" : formatAge(run.ended_at === null ? null : now - run.ended_at));
     } else {
-      const left = secondsLeft(run, this.#pace.rate, now);
+      const left = run.phase === "paused" ? null : secondsLeft(run, this.#pace.rate, now);
       setText(this.#left, left === null ? "–" : formatDuration(left));
       setText(this.#beat, run.heartbeat_at === null ? "–" : formatAge(now - run.heartbeat_at));
     }
