@@ -20,6 +20,7 @@ from sqlalchemy import URL, Connection, Engine, QueuePool, StaticPool, create_en
 
 BUSY_TIMEOUT_MS: Final = 2_000
 READ_LIMIT_S: Final = 5.0
+_PAGES_PER_TIDY: Final = 2_000
 _PROGRESS_OPCODES: Final = 200_000  # SQLite virtual-machine steps between two looks at the clock
 
 
@@ -119,21 +120,26 @@ def in_transaction(connection: Connection) -> bool:
     return not isinstance(driver, sqlite3.Connection) or driver.in_transaction
 
 
-def tidy(connection: Connection, path: Path | None) -> None:
+def tidy(connection: Connection, path: Path | None) -> bool:
     """Idle work of the writer: shorten a long write-ahead log, give freed pages back.
 
-    ``connection`` must be outside a transaction.
+    ``connection`` must be outside a transaction.  Returns whether there is more to do; each call is
+    short, so that a write waits little.
     """
     driver: Any = connection.connection.dbapi_connection
     if path is None or not isinstance(driver, sqlite3.Connection):
-        return
+        return False
     log = path.with_name(path.name + "-wal")
     if log.exists() and log.stat().st_size > 8 * 1024 * 1024:
         driver.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
     (free,) = driver.execute("PRAGMA freelist_count").fetchone()
     (pages,) = driver.execute("PRAGMA page_count").fetchone()
-    if free > max(1_000, pages // 5):
-        driver.execute("PRAGMA incremental_vacuum(500)").fetchall()  # bounded, so that a write waits little
+    is_wasteful: bool = free > max(256, pages // 5)
+    if is_wasteful:
+        # a script, because a statement without columns is stepped once, which frees a single page
+        driver.executescript(f"PRAGMA incremental_vacuum({_PAGES_PER_TIDY})")
+        driver.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()  # only then does the file shrink
+    return is_wasteful
 
 
 def _open(path: Path) -> sqlite3.Connection:

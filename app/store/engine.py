@@ -154,9 +154,7 @@ class Store:
             try:
                 task = self._tasks.get(timeout=_IDLE_S)
             except queue.Empty:
-                if not tidied:
-                    self._tidy()
-                tidied = True
+                tidied = tidied or not self._tidy()
                 continue
             tidied = False
             if task is None:
@@ -225,12 +223,14 @@ class Store:
         for task, result in done:
             _publish(task, result)
 
-    def _tidy(self) -> None:
+    def _tidy(self) -> bool:
+        """Do some housekeeping; returns whether more is left."""
         try:
             with self._writer.connect() as connection:
-                connections.tidy(connection, self._path)
-        except Exception as exc:  # noqa: BLE001 - housekeeping is tried again later
+                return connections.tidy(connection, self._path)
+        except Exception as exc:  # noqa: BLE001 - housekeeping is tried again after the next write
             log.warning("store: housekeeping failed: %s", exc)
+            return False
 
 
 def _in_savepoint(connection: Connection, work: Callable[[Session], Any]) -> Any:

@@ -88,13 +88,17 @@ def touch(session: Session, run_id: str, **values: Any) -> None:
     """Set columns of a run other than its state; no error when the run is gone.
 
     Raises:
-        ValueError: ``id`` or ``state`` is among the columns.
+        ValueError: ``id`` or ``state`` is among the columns, or a name is no column.
     """
     if _FIXED & values.keys():
         raise ValueError("a state is changed by transition() only, an id never")
-    if values:
-        statement = update(Run).where(Run.id == run_id).values(**values)
-        session.execute(statement.execution_options(synchronize_session="fetch"))
+    if unknown := values.keys() - Run.__table__.columns.keys():
+        raise ValueError(f"runs have no column {', '.join(sorted(unknown))}")
+    run = session.get(Run, run_id)
+    if run is not None:
+        for column, value in values.items():
+            setattr(run, column, value)
+        session.flush()
 
 
 def get_run(session: Session, run_id: str) -> Run:

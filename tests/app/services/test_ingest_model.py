@@ -116,4 +116,4 @@ class Uplink(RuleBasedStateMachine):
 
 
 TestUplink = Uplink.TestCase
-TestUplink.settings = settings(max_examples=25, stateful_step_count=25, deadline=None)
+TestUplink.settings = settings(max_examples=12, stateful_step_count=25, deadline=None)

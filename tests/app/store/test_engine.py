@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 import stat
 import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -180,3 +181,12 @@ def test_a_missing_database_is_not_created_by_reading(tmp_path: Path) -> None:
         runs.list_runs(session)
     opened.close()
     assert list(tmp_path.iterdir()) == []
+
+
+def test_space_of_deleted_rows_goes_back_to_the_disk(store: Store) -> None:
+    store.write(lambda s: runs.insert_run(s, new_run(name="x" * 8_000_000)))
+    store.write(lambda s: runs.delete(s, "run-1"))
+    deadline = time.monotonic() + 30
+    while path_of(store).stat().st_size > 2_000_000:
+        assert time.monotonic() < deadline, "the file stays large"
+        time.sleep(0.05)
