@@ -86,7 +86,8 @@ def test_package_files_hold_a_docstring_and_nothing_else() -> None:
 
 
 def test_every_module_says_what_it_is() -> None:
-    silent = [shown(path) for path in files_with(".py") if not ast.get_docstring(tree_of(path))]
+    modules = [path for path in files_with(".py") if not path.name.startswith("test_")]  # their tests say it
+    silent = [shown(path) for path in modules if not ast.get_docstring(tree_of(path)) and path.read_bytes()]
     assert "\n".join(silent) == ""
 
 
