@@ -6,13 +6,13 @@ import time
 from typing import Any, Final
 
 from apiflask import APIBlueprint
-from flask import Flask, Response, make_response, redirect, render_template, request, send_file, url_for
+from flask import Flask, redirect, render_template, request, send_file, url_for
 from flask.typing import ResponseReturnValue
 
 from app.charts.catalogue import charts_of
 from app.charts.chart import describe
 from app.container import container
-from app.errors import NotFound, SignalboxError
+from app.errors import NotFound
 from app.routes.plotly_asset import compressed_plotly, plotly_source, plotly_version
 from app.security.access import public, requires
 
@@ -98,12 +98,6 @@ def plotly_script(version: str) -> ResponseReturnValue:
     response.headers["Vary"] = "Accept-Encoding"
     response.cache_control.immutable = True
     return response
-
-
-def error_page(error: SignalboxError) -> Response:
-    """An error as a page that says what happened and where to go on."""
-    page = render_template("error.html", status=error.status, message=error.message, hint=error.hint)
-    return make_response(page, error.status)
 
 
 def register(app: Flask) -> None:
