@@ -32,6 +32,9 @@ class Launcher(Protocol):
     def supervisor_pid(self, paths: RunPaths) -> int | None:
         """The pid of the living supervisor of this run, or None when nobody holds the run's lock."""
 
+    def is_running(self, paths: RunPaths) -> bool | None:
+        """Whether the process last launched here for this run still runs; None when none was."""
+
     def signal(self, paths: RunPaths, signal_number: int) -> bool:
         """Signal the run's supervisor if it is certain who that is; whether it was signalled."""
 

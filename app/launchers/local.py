@@ -33,18 +33,28 @@ class LocalLauncher:
         """
         self._environ = os.environ if environ is None else environ
         self._callbacks: list[Callable[[str], None]] = []
+        self._running: dict[str, bool] = {}  # run id -> whether its last launched supervisor still runs
 
     def launch(self, paths: RunPaths) -> int:
         """Start the run's supervisor; its output goes to ``supervisor.log``."""
-        return self._spawn(paths, "supervise")
+        process = self._spawn(paths, "supervise")
+        self._running[paths.root.name] = True
+        self._reap_later(process, paths.root.name, is_supervisor=True)
+        return process.pid
 
     def drain(self, paths: RunPaths) -> int:
         """Start a process that ships the rest of an ended run's spool."""
-        return self._spawn(paths, "drain")
+        process = self._spawn(paths, "drain")
+        self._reap_later(process, paths.root.name, is_supervisor=False)
+        return process.pid
 
     def supervisor_pid(self, paths: RunPaths) -> int | None:
         """The pid that holds the run's lock, as the kernel knows it."""
         return lock_holder(paths.lock)
+
+    def is_running(self, paths: RunPaths) -> bool | None:
+        """Whether the supervisor last launched here for this run still runs; None when none was."""
+        return self._running.get(paths.root.name)
 
     def signal(self, paths: RunPaths, signal_number: int) -> bool:
         """Signal the supervisor if lock holder and ``supervisor.json`` agree on who it is.
@@ -68,10 +78,10 @@ class LocalLauncher:
         """Call ``callback(run_id)`` when a process started by this launcher has ended."""
         self._callbacks.append(callback)
 
-    def _spawn(self, paths: RunPaths, verb: str) -> int:
+    def _spawn(self, paths: RunPaths, verb: str) -> subprocess.Popen[bytes]:
         try:
             with paths.supervisor_log.open("ab") as log:
-                process = subprocess.Popen(
+                return subprocess.Popen(
                     [sys.executable, "-P", "-m", "trainer", verb, str(paths.root)],
                     stdin=subprocess.DEVNULL,
                     stdout=log,
@@ -83,15 +93,16 @@ class LocalLauncher:
         except OSError as exc:
             place = exc.filename or sys.executable
             raise LaunchError(f"could not start the supervisor: {place}: {exc.strerror}") from exc
-        threading.Thread(
-            target=self._reap, args=(process, paths.root.name), name=f"reaper-{process.pid}", daemon=True
-        ).start()
-        return process.pid
 
-    def _reap(self, process: subprocess.Popen[bytes], run_id: str) -> None:
-        process.wait()
-        for callback in self._callbacks:
-            callback(run_id)
+    def _reap_later(self, process: subprocess.Popen[bytes], run_id: str, *, is_supervisor: bool) -> None:
+        def reap() -> None:
+            process.wait()
+            if is_supervisor:
+                self._running[run_id] = False
+            for callback in self._callbacks:
+                callback(run_id)
+
+        threading.Thread(target=reap, name=f"reaper-{process.pid}", daemon=True).start()
 
     def _environment(self) -> dict[str, str]:
         """Only what the trainer may inherit, so that no secret of the server reaches it."""

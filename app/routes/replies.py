@@ -23,4 +23,6 @@ def reply(payload: Any, *, status: int = 200, headers: Mapping[str, str] | None 
 
 def no_content() -> Response:
     """204: done, nothing to say."""
-    return Response(status=204)
+    response = Response(status=204)
+    del response.headers["Content-Type"]
+    return response

@@ -32,6 +32,8 @@ from trainer.protocol.run_folder import ExitRecord, RunPaths
 LOOK_EVERY_S: Final = 2.0
 DRAIN_TRIES: Final = 5
 DRAIN_PAUSE_S: Final = 5.0  # times the number of tries so far
+LOG_TAIL_BYTES: Final = 4096
+SHOWN_CHARACTERS: Final = 300
 NUM_REVISITED: Final = 200  # ended runs whose spool is looked at after a start
 _WATCHED: Final = ACTIVE | {RunState.LOST}
 log: Final = logging.getLogger(__name__)
@@ -204,22 +206,24 @@ class Adoption:
 
     def _suspect(self, subject: _Subject, paths: RunPaths) -> None:
         """Nobody holds the lock and no record tells the end."""
-        if subject.state is RunState.LOST:
+        is_running = self._launcher.is_running(paths)
+        if subject.state is RunState.LOST or is_running:
             return
         now = time.monotonic()
         first = self._first_looks.setdefault(subject.run_id, now)
-        never_started = not paths.supervisor.exists()
-        if now - first < (self._patience.start_grace_s if never_started else self._patience.lost_after_s):
+        may_still_start = is_running is None and not paths.supervisor.exists()
+        patience = self._patience
+        if now - first < (patience.start_grace_s if may_still_start else patience.lost_after_s):
             return
         del self._first_looks[subject.run_id]
-        if never_started:
-            reason = f"Its supervisor never came up; {paths.supervisor_log} may say why."
-            was_stopped = subject.state is RunState.STOPPING
-            self._move(subject, RunState.STOPPED if was_stopped else RunState.FAILED, reason=reason)
-        else:
+        if paths.attempt(subject.attempt).exists():
+            new = RunState.LOST
             reason = "Its supervisor vanished without a record: killed, or the machine went down."
-            self._move(subject, RunState.LOST, reason=reason)
             self._drains.setdefault(subject.run_id, _Drain())
+        else:
+            new = RunState.STOPPED if subject.state is RunState.STOPPING else RunState.FAILED
+            reason = f"Its supervisor ended before it started the trainer. {_last_words(paths)}"
+        self._move(subject, new, reason=reason)
         log.warning("run %s: %s", subject.run_id, reason)
 
     def _move(self, subject: _Subject, new: RunState, **values: Any) -> None:
@@ -279,3 +283,14 @@ def _end_of(paths: RunPaths, subject: _Subject) -> ExitRecord | None:
     if record is not None and record.ended_at < subject.queued_at:
         return None  # of an earlier launch
     return record
+
+
+def _last_words(paths: RunPaths) -> str:
+    """What the supervisor's log ends with, and where it lies."""
+    try:
+        lines = paths.supervisor_log.read_bytes()[-LOG_TAIL_BYTES:].decode("utf-8", "replace").split("\n")
+    except OSError:
+        lines = []
+    said = [line.strip() for line in lines if line.strip()]
+    shown = said[-1][-SHOWN_CHARACTERS:] if said else "nothing"
+    return f"Its log, {paths.supervisor_log}, ends with: {shown}"

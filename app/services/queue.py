@@ -79,6 +79,9 @@ class RunQueue:
         Raises:
             Unavailable: the database cannot be written now.
         """
+        with self._store.read() as session:
+            if not self._has_work(session):  # the usual case, and no reason to disturb the writer
+                return False
         claim = self._store.write(self._claim)
         if claim is None:
             return False
@@ -104,11 +107,13 @@ class RunQueue:
                 log.exception("the queue met an unexpected error")
             self._wake.wait(LOOK_EVERY_S)
 
-    def _claim(self, session: Session) -> _Claim | None:
-        if run_rows.count_active(session) >= self._settings.max_runs:
-            return None
+    def _has_work(self, session: Session) -> bool:
         waiting = run_rows.next_queued(session)
-        if waiting is None:
+        return waiting is not None and run_rows.count_active(session) < self._settings.max_runs
+
+    def _claim(self, session: Session) -> _Claim | None:
+        waiting = run_rows.next_queued(session)
+        if waiting is None or run_rows.count_active(session) >= self._settings.max_runs:
             return None
         queued = frozenset({RunState.QUEUED})
         # numbered here already, so that what an earlier attempt still has to say cannot end this one

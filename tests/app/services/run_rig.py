@@ -43,6 +43,9 @@ class NotingLauncher:
     def supervisor_pid(self, paths: RunPaths) -> int | None:
         return self.alive.get(paths.root.name)
 
+    def is_running(self, paths: RunPaths) -> bool | None:
+        return None
+
     def signal(self, paths: RunPaths, signal_number: int) -> bool:
         if paths.root.name not in self.alive:
             return False

@@ -6,7 +6,7 @@ import json
 import os
 import signal
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,17 +20,11 @@ from app.services.queue import RunQueue
 from app.services.runs import Runs
 from app.store import runs as run_rows
 from tests.app.services.run_rig import Rig, open_rig
+from tests.waiting import wait_for
 from trainer.protocol.run_folder import ExitRecord, RunPaths
 
 WAIT_S = 60.0
 HASTE = Patience(lost_after_s=0.0, start_grace_s=0.0)
-
-
-def wait_until(condition: Callable[[], object], what: str) -> None:
-    deadline = time.monotonic() + WAIT_S
-    while not condition():
-        assert time.monotonic() < deadline, f"waited {WAIT_S:g} s for: {what}"
-        time.sleep(0.02)
 
 
 @dataclass
@@ -72,7 +66,8 @@ class Office:
     def start(self, *, dataset: str) -> str:
         run, _ = self.runs.create("two_tower", dataset, {"device": "cpu", "num_epochs": 10_000})
         assert self.queue.launch_next()
-        wait_until(lambda: self.holder(run.id), "the supervisor to take its lock")
+        wait_for(lambda: self.holder(run.id), what="supervisor that holds its lock")
+        wait_for(self.paths(run.id).attempt(1).exists, what="attempt")
         return run.id
 
     def paths(self, run_id: str) -> RunPaths:
@@ -119,7 +114,7 @@ def test_a_run_that_ended_while_nobody_looked_has_its_true_end_afterwards(office
     office.reopen()
     paths = office.paths(run_id)
     os.kill(office.holder(run_id) or 0, signal.SIGTERM)
-    wait_until(paths.exit.exists, "the exit record")
+    wait_for(paths.exit.exists, what="exit record")
     office.adoption.look()
     record = ExitRecord.load(paths)
     run = office.runs.get(run_id)
@@ -144,7 +139,7 @@ def test_stop_reaches_the_supervisor_of_an_earlier_web_process(office: Office, p
     run_id = office.start(dataset=pairs)
     office.reopen()
     assert office.runs.stop(run_id).state == "stopping"
-    wait_until(office.paths(run_id).exit.exists, "the exit record")
+    wait_for(office.paths(run_id).exit.exists, what="exit record")
     office.adoption.look()
     assert office.state(run_id) == "stopped"
     assert office.runs.get(run_id).stop_requested
@@ -156,7 +151,7 @@ def test_a_stop_nobody_heard_is_said_again_after_the_restart(office: Office, pai
     office.move(run_id, RunState.STOPPING)
     office.reopen()
     office.adoption.look()
-    wait_until(office.paths(run_id).exit.exists, "the exit record")
+    wait_for(office.paths(run_id).exit.exists, what="exit record")
     office.adoption.look()
     assert office.state(run_id) == "stopped"
 
@@ -165,7 +160,7 @@ def test_a_stop_nobody_heard_is_said_again_after_the_restart(office: Office, pai
 def test_kill_ends_the_processes_at_once(office: Office, pairs: str) -> None:
     run_id = office.start(dataset=pairs)
     office.runs.kill(run_id)
-    wait_until(office.paths(run_id).exit.exists, "the exit record")
+    wait_for(office.paths(run_id).exit.exists, what="exit record")
     office.adoption.look()
     assert office.state(run_id) == "stopped"
 
@@ -178,7 +173,7 @@ def test_a_run_whose_supervisor_was_killed_is_lost_after_two_looks_not_one(
     supervisor = psutil.Process(office.holder(run_id) or 0)
     processes = [*supervisor.children(recursive=True), supervisor]
     supervisor.kill()
-    wait_until(lambda: office.holder(run_id) is None, "the lock to be free")
+    wait_for(lambda: office.holder(run_id) is None, what="free lock")
     patient = office.adoption
     patient._patience = Patience(lost_after_s=WAIT_S)
     patient.look()
@@ -209,6 +204,20 @@ def test_a_signal_is_for_the_recorded_supervisor_only(office: Office, pairs: str
     assert not office.launcher.signal(paths, signal.SIGTERM)
     paths.supervisor.write_text(json.dumps(record))
     assert office.launcher.signal(paths, signal.SIGTERM)
+
+
+@pytest.mark.process
+def test_a_supervisor_that_gives_up_at_once_is_a_failure_with_its_last_words(office: Office) -> None:
+    run, _ = office.runs.create("two_tower", "python_docs", {})
+    office.move(run.id, RunState.STARTING)
+    paths = office.paths(run.id)
+    paths.root.mkdir(parents=True)
+    office.launcher.launch(paths)  # without a spec
+    office.adoption._patience = Patience(lost_after_s=0.0, start_grace_s=WAIT_S)
+    wait_for(lambda: office.launcher.is_running(paths) is False, what="its end")
+    office.adoption.look()
+    assert office.state(run.id) == "failed"
+    assert "spec.json" in str(office.runs.get(run.id).reason)
 
 
 def test_a_launch_that_leaves_nothing_behind_is_a_failure_with_a_hint(rig: Rig) -> None:
