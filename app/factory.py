@@ -39,6 +39,7 @@ from app.sockets.keeper import SocketKeeper
 from app.sockets.links import Links
 from app.sockets.uplink import Uplink
 from app.sockets.viewer import Viewer
+from app.store.compaction import Compactor
 from app.store.engine import Store
 from app.version import VERSION
 from trainer.protocol.events import VIEWER_NAMESPACE
@@ -199,4 +200,6 @@ def _wire(app: APIFlask, settings: Settings, launcher: Launcher, sockets: Socket
         live=live,
         access=access,
     )
-    app.extensions[BACKGROUND] = Background(store, live, adoption, queue, SocketKeeper(server, viewer))
+    app.extensions[BACKGROUND] = Background(
+        store, Compactor(store), live, adoption, queue, SocketKeeper(server, viewer)
+    )
