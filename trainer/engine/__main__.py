@@ -2,19 +2,19 @@
 
 Exit code 0: finished, or stopped with a checkpoint. 1: an exception, its
 traceback on standard error. SIGUSR1 writes all threads' stacks into the
-attempt's ``stacks.txt``, from the first moment on: the handler is set before
-anything heavy is imported, and needs neither memory nor the interpreter lock.
+attempt's ``stacks.txt``; the handler is set before torch is loaded, and needs
+neither memory nor the interpreter lock.
 """
 
 from __future__ import annotations
 
 import argparse
 import faulthandler
-import importlib
 import os
 import signal
 from pathlib import Path
 
+from trainer.engine.process import train_run
 from trainer.protocol.run_folder import RunPaths
 
 
@@ -36,8 +36,7 @@ def main() -> None:
     # Never closed: a process stuck in its last moments must still be able to say where.
     descriptor = os.open(stacks, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
     faulthandler.register(signal.SIGUSR1, file=descriptor, all_threads=True)
-    process = importlib.import_module("trainer.engine.process")  # only now: it loads torch
-    process.train_run(paths, attempt=arguments.attempt)
+    train_run(paths, attempt=arguments.attempt)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,8 @@
-"""One trainer process from its run folder to its exit code."""
+"""One trainer process from its run folder to its end.
+
+Loads no torch itself: heartbeat, reports and the ear for SIGTERM are there
+before the heavy imports, which take seconds on a busy machine.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +10,8 @@ import importlib
 from collections.abc import Callable
 from typing import Any
 
-from trainer.engine import checkpoints
-from trainer.engine.seeding import seed_everything
+from trainer.engine.manifests import manifests
+from trainer.protocol.events import Phase
 from trainer.protocol.run_folder import RunPaths, RunSpec
 from trainer.recipes.registry import recipes
 from trainer.telemetry.controls import Controls, StopRequested
@@ -25,14 +29,17 @@ def train_run(paths: RunPaths, *, attempt: int, entry: Entry | None = None) -> N
         Exception: whatever the training raised, after it was reported.
     """
     spec = RunSpec.load(paths)
+    saved = manifests(paths) if attempt > 1 else []
+    step = saved[-1].step if saved else 0  # where the run stands until the training says more
     controls = Controls(paths)
     reporter = Reporter(paths, attempt=attempt)
     try:
-        seed_everything(int(spec.params.get("seed", 0)))
-        (entry or entry_of(spec.recipe))(spec, paths, reporter, controls)
+        reporter.phase(Phase.LOADING, step=step, detail="importing libraries")
+        train = entry or entry_of(spec.recipe)
+        importlib.import_module("trainer.engine.seeding").seed_everything(int(spec.params.get("seed", 0)))
+        controls.stop_if_asked()
+        train(spec, paths, reporter, controls)
     except StopRequested:
-        saved = checkpoints.manifests(paths)  # stopped while loading: the run stands where it was saved
-        step = saved[-1].step if saved and attempt > 1 else 0
         reporter.finished(step, reason="stopped", metrics={"last": {}, "best": {}})
     except Exception as exc:
         reporter.alert("error", type(exc).__name__, str(exc))

@@ -38,6 +38,11 @@ def test_an_unknown_recipe_ends_with_a_traceback_an_alert_and_exit_code_1(tmp_pa
     assert (alert["level"], alert["title"]) == ("error", "LookupError")
 
 
+def test_reports_and_signals_are_served_before_torch_is_loaded() -> None:
+    program = "import sys, trainer.engine.__main__; sys.exit('torch' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", program], cwd=ROOT, timeout=60).returncode == 0
+
+
 def test_a_folder_that_is_no_run_is_refused_in_one_line(tmp_path: Path) -> None:
     process = launch(str(tmp_path))
     output, _ = process.communicate(timeout=60)
