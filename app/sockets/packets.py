@@ -27,11 +27,17 @@ def install(server: socketio.Server) -> None:
             packet = parse(message)
         except Malformed as exc:
             logger.warning("malformed packet, connection closed: %s", exc)
-            server.eio.disconnect(connection_id)
+            _hang_up(server, connection_id)
         else:
             _dispatch(server, connection_id, packet)
 
     server.eio.on("message", on_message)
+
+
+def _hang_up(server: socketio.Server, connection_id: str) -> None:
+    connection = server.eio.sockets.get(connection_id)
+    if connection is not None:
+        connection.close(wait=False)  # waiting for a queue that nobody drains any more would be for ever
 
 
 def parse(message: object) -> packets.Packet:
