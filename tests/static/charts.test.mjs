@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { axisValues, fromAxisRange, timeUnit, toAxisRange } from "../../static/js/lib/axis.js";
+import { axisValues, fromAxisRange, fullRange, timeUnit, toAxisRange } from "../../static/js/lib/axis.js";
 import { boundLines, matchSeries, plainDefinition, unclaimed } from "../../static/js/lib/chart_lines.js";
 import { sparklinePoints } from "../../static/js/lib/sparkline.js";
 
@@ -24,6 +24,15 @@ test("a zoom survives the way to the axis and back", () => {
     const back = fromAxisRange(view, hours, toAxisRange(view, hours, [1000, 1120]));
     assert.ok(Math.abs(back[0] - 1000) < 1e-6 && Math.abs(back[1] - 1120) < 1e-6, JSON.stringify(view));
   }
+});
+
+test("the full range spans all series, with a margin where points are drawn", () => {
+  const step = { kind: "step", origin: 0, log: false };
+  const other = { steps: [5, 50], times: [1, 2] };
+  assert.deepEqual(fullRange(step, timeUnit(0), [columns, other], 0), [0, 50]);
+  assert.deepEqual(fullRange(step, timeUnit(0), [columns, other], 0.1), [-5, 55]);
+  assert.deepEqual(fullRange(step, timeUnit(0), [{ steps: [7], times: [1] }], 0.1), [6, 8]);
+  assert.deepEqual(fullRange({ ...step, log: true }, timeUnit(0), [{ steps: [1, 100], times: [1, 2] }], 0), [0, 2]);
 });
 
 test("a range drawn from right to left is the same range", () => {

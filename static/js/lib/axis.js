@@ -57,6 +57,29 @@ export function toAxisRange(view, unit, zoom) {
   });
 }
 
+/**
+ * The range that shows every point.  Worked out here: Plotly's own would remember the shapes of the axis's earlier kind.
+ * @param {XView} view @param {Unit} unit @param {{steps: number[], times: number[]}[]} columns @param {number} margin share of the width
+ * @returns {number[]}
+ */
+export function fullRange(view, unit, columns, margin) {
+  let [low, high] = [Infinity, -Infinity];
+  for (const { steps, times } of columns) {
+    // points come in order, so the ends of each series are enough
+    for (const index of steps.length > 0 ? [0, steps.length - 1] : []) {
+      const value = toAxis(view, unit, steps[index], times[index]);
+      const place = view.log ? Math.log10(Math.max(value, 0.5)) : value;
+      low = Math.min(low, place);
+      high = Math.max(high, place);
+    }
+  }
+  if (high - low < 1e-9) {
+    const half = view.kind === "wall" ? 1000 : 1;
+    return [low - half, high + half];
+  }
+  return [low - (high - low) * margin, high + (high - low) * margin];
+}
+
 /** Which field of a point the zoom is about. @param {XView} view @returns {"step" | "time"} */
 export function zoomField(view) {
   return view.kind === "step" ? "step" : "time";

@@ -1,5 +1,5 @@
 // @ts-check
-import { axisValues, fromAxisRange, timeUnit, toAxis, toAxisRange } from "./axis.js";
+import { axisValues, fromAxisRange, fullRange, timeUnit, toAxis, toAxisRange } from "./axis.js";
 import { boundLines } from "./chart_lines.js";
 import { h, icon, setText } from "./dom.js";
 import { formatBytes, formatNumber, formatPercent } from "./format.js";
@@ -196,8 +196,12 @@ export class ChartCard {
     layout.xaxis.type = x.kind === "wall" ? "date" : x.log ? "log" : "linear";
     layout.xaxis.title = { text: x.kind === "step" ? "step" : x.kind === "relative" ? this.#unit.word : "", standoff: 6 };
     if (this.#ownTime) layout.dragmode = false;
-    if (view.zoom && !this.#ownTime) layout.xaxis.range = toAxisRange(x, this.#unit, view.zoom);
-    else layout.xaxis.autorange = true;
+    const margin = lines.some(({ trace }) => trace.mode.includes("markers")) ? 0.02 : 0;
+    layout.xaxis.autorange = false;
+    layout.xaxis.range =
+      view.zoom && !this.#ownTime
+        ? toAxisRange(x, this.#unit, view.zoom)
+        : fullRange(x, this.#unit, lines.map((one) => one.columns), margin);
     if (this.definition.log && view.logY !== this.#logY) layout.yaxis.type = "log";
     layout.showlegend = lines.length > 1;
     layout.shapes = view.markers ? view.marks.map((mark) => markShape(mark, toAxis(x, this.#unit, mark.step, mark.time))) : [];

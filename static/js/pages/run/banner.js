@@ -39,6 +39,7 @@ export function endBanner(run) {
     { class: "banner", dataset: { tone: words.tone, testid: "end-banner" }, role: words.tone === "bad" ? "alert" : "status" },
     icon(words.icon),
     h("div", {}, h("div", { class: "title", text: words.title }), words.text ? h("div", { class: "banner-text", text: words.text }) : null),
+    run.state === "failed" ? h("a", { class: "button button-small banner-action", href: "#log" }, "Show the log") : null,
   );
 }
 
