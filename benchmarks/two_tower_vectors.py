@@ -56,7 +56,8 @@ def engine_pauses(pairs: VectorPairs, *, num_steps: int) -> list[float]:
     changes = {
         "batch_size": BATCH, "dim": DIM, "hidden_dim": HIDDEN, "document_tower": "identity",
         "bidirectional": False, "temperature": TEMPERATURE, "symmetric": False, "max_steps": num_steps,
-        "eval_every": 1_000_000, "checkpoint_every": 1_000_000, "snapshot_budget": 0.0, "num_probes": 1, "device": "cpu",
+        "eval_every": 1_000_000, "checkpoint_every": 1_000_000, "snapshot_budget": 0.0, "num_probes": 1,
+        "device": "cpu",
     }  # fmt: skip
     params = TwoTowerParams.model_validate(validate(recipes()["two_tower"], changes))
     material = from_vectors(pairs, params)
@@ -134,8 +135,8 @@ def report(engine: list[list[float]], bare: list[list[float]], *, load: float) -
     return "\n".join([
         f"# Two towers on vectors, {date.today()}",
         "",
-        f"B={BATCH}, T={LENGTH}, D={DIM}, GRU {HIDDEN}, {len(engine)} rounds of {len(engine[0])} steps by turns. "
-        f"{platform.system()} {platform.machine()}, {torch.get_num_threads()} threads, Python "
+        f"B={BATCH}, T={LENGTH}, D={DIM}, GRU {HIDDEN}, {len(engine)} rounds of {len(engine[0])} steps by "
+        f"turns. {platform.system()} {platform.machine()}, {torch.get_num_threads()} threads, Python "
         f"{platform.python_version()}, torch {torch.__version__}. Load average before: {load:.1f}.",
         "",
         "| what | examples/s of a round's median step: median (min..max) | of the fastest step |",

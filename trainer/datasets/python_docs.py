@@ -149,7 +149,7 @@ def _extract(sources: Sequence[tuple[str, Path, int]], tell: Tell) -> list[tuple
 
 
 def _ask_worker(sources: Sequence[tuple[str, Path, int]]) -> Iterator[list[list[str]]]:
-    command = [sys.executable, "-m", "trainer.datasets.docs_extraction"]
+    command = [sys.executable, "-P", "-m", "trainer.datasets.docs_extraction"]
     environment = {**os.environ, "PYTHONPATH": str(Path(trainer.__path__[0]).parent), "PYTHONUTF8": "1"}
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, encoding="utf-8", env=environment

@@ -24,6 +24,8 @@ Golds = Sequence[Sequence[int] | Ints]
 RECALL_AT: Final = (1, 5, 10, 50, 100)
 MRR_AT: Final = 10
 _CHUNK: Final = 1024
+_DOCUMENTS_CHUNK: Final = 16_384
+_TIE: Final = 1e-6  # scores this close are equal: the same vectors give them, summed in another order
 
 
 @dataclass(frozen=True)
@@ -97,9 +99,9 @@ class ExactIndex:
         scores_BK, rows_BK = self.search(queries_BD, k=depth)
         gold_scores_B = self._gold_scores(queries_BD, golds, scores_BK, rows_BK)
         is_gold_BK = is_among(rows_BK, golds)
-        ranks_B = 1 + (~is_gold_BK & (scores_BK >= gold_scores_B[:, None])).sum(axis=1)
+        ranks_B = 1 + (~is_gold_BK & (scores_BK >= gold_scores_B[:, None] - _TIE)).sum(axis=1)
         if depth < len(self):  # as good as the last one found: there may be any number of equals behind
-            ranks_B[gold_scores_B <= scores_BK[:, -1]] = k + 1
+            ranks_B[gold_scores_B - _TIE <= scores_BK[:, -1]] = k + 1
         negative_scores_B = np.where(is_gold_BK, -np.inf, scores_BK).max(axis=1)
         return Ranking(
             rows_BK=rows_BK[:, :k],
@@ -122,6 +124,63 @@ class ExactIndex:
             found_B[missing] = np.minimum(found_B[missing], scores_BK[missing, -1])
         scores_B: Floats = found_B.astype(np.float32)
         return scores_B
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """How each query's best gold stands among all documents; see :class:`Ranking` for the columns.
+
+    ``losses_B`` is the cross-entropy in nats of the best gold against every
+    document that is no gold.
+    """
+
+    ranks_B: Ints
+    gold_scores_B: Floats
+    negative_scores_B: Floats
+    losses_B: NDArray[np.float64]
+
+
+def compare_with_all(
+    queries_BD: Floats, documents_MD: Floats, golds: Golds, *, temperature: float
+) -> Comparison:
+    """Compare the golds of a few queries with every document, however many there are.
+
+    Args:
+        queries_BD: unit-norm queries.
+        documents_MD: unit-norm documents, read in chunks.
+        golds: for each query at least one row of ``documents_MD``.
+        temperature: softmax temperature of the loss.
+    """
+    gold_scores_B = np.array(
+        [(documents_MD[some] @ query).max() for query, some in zip(queries_BD, golds, strict=True)],
+        dtype=np.float32,
+    )
+    num_better_B = np.zeros(len(queries_BD), dtype=np.int64)
+    negative_scores_B = np.full(len(queries_BD), -np.inf, dtype=np.float32)
+    log_sums_B = np.full(len(queries_BD), -np.inf)
+    for start in range(0, len(documents_MD), _DOCUMENTS_CHUNK):
+        scores_BK = queries_BD @ documents_MD[start : start + _DOCUMENTS_CHUNK].T
+        for scores, some in zip(scores_BK, golds, strict=True):
+            places = np.asarray(some) - start
+            scores[places[(places >= 0) & (places < len(scores))]] = -np.inf
+        num_better_B += (scores_BK >= gold_scores_B[:, None] - _TIE).sum(axis=1)
+        negative_scores_B = np.maximum(negative_scores_B, scores_BK.max(axis=1))
+        log_sums_B = np.logaddexp(log_sums_B, _log_sums(scores_BK.astype(np.float64) / temperature))
+    gold_logits_B = gold_scores_B.astype(np.float64) / temperature
+    return Comparison(
+        ranks_B=1 + num_better_B,
+        gold_scores_B=gold_scores_B,
+        negative_scores_B=np.where(np.isneginf(negative_scores_B), np.nan, negative_scores_B),
+        losses_B=np.logaddexp(log_sums_B, gold_logits_B) - gold_logits_B,
+    )
+
+
+def _log_sums(logits_BK: NDArray[np.float64]) -> NDArray[np.float64]:
+    """ln(sum(exp)) of each row; -inf where all are -inf."""
+    highest_B = np.maximum(logits_BK.max(axis=1), -1e300)
+    with np.errstate(divide="ignore"):
+        sums: NDArray[np.float64] = highest_B + np.log(np.exp(logits_BK - highest_B[:, None]).sum(axis=1))
+    return sums
 
 
 def is_among(rows_BK: Ints, golds: Ints) -> NDArray[np.bool_]:

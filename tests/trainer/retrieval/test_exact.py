@@ -3,7 +3,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from trainer.retrieval.exact import RECALL_AT, ExactIndex, Floats, measures
+from trainer.retrieval.exact import RECALL_AT, ExactIndex, Floats, compare_with_all, measures
 
 
 def unit(generator: np.random.Generator, *shape: int) -> Floats:
@@ -70,3 +70,28 @@ def test_a_pool_of_golds_only_has_no_margin() -> None:
 def test_what_is_no_pool_is_refused(pool: Any) -> None:
     with pytest.raises(ValueError, match="non-empty float32 matrix"):
         ExactIndex(pool)
+
+
+@pytest.mark.parametrize("num_documents", [3, 40_000])
+def test_comparing_with_all_equals_the_definitions_over_every_document(num_documents: int) -> None:
+    generator = np.random.default_rng(1)
+    documents = unit(generator, num_documents, 8)
+    golds = [[0], [1, num_documents - 1], [2]]
+    queries = documents[:3] + 0.5 * unit(generator, 3, 8)
+    queries /= np.linalg.norm(queries, axis=1, keepdims=True)
+    found = compare_with_all(queries, documents, golds, temperature=0.1)
+    for row, (query, answers) in enumerate(zip(queries, golds, strict=True)):
+        scores = (documents @ query).astype(np.float64)
+        gold, others = scores[answers].max(), np.delete(scores, answers)
+        assert found.ranks_B[row] == 1 + (others >= gold).sum()
+        assert found.negative_scores_B[row] == pytest.approx(others.max(), abs=1e-5)
+        expected = np.log(np.exp(others / 0.1).sum() + np.exp(gold / 0.1)) - gold / 0.1
+        assert found.losses_B[row] == pytest.approx(expected, abs=1e-4)
+
+
+def test_comparing_with_nothing_but_golds_costs_nothing() -> None:
+    documents = unit(np.random.default_rng(0), 2, 8)
+    found = compare_with_all(documents[:1], documents, [[0, 1]], temperature=0.05)
+    assert found.ranks_B.tolist() == [1]
+    assert found.losses_B.tolist() == [0.0]
+    assert np.isnan(found.negative_scores_B).all()

@@ -29,6 +29,7 @@ _WORD = re.compile(r"[^\W\d_]+|\d+")
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _PRIME: Final = 0x100000001B3  # odd, so it has an inverse modulo 2**64
 _CHUNK: Final = 2000
+_KEPT_FILES: Final = 40
 
 Ints = NDArray[np.int64]
 
@@ -104,6 +105,9 @@ def _keep(path: Path, bags: Bags) -> None:
         with unfinished.open("wb") as file:
             np.savez(file, ids=bags.ids, offsets=bags.offsets)
         unfinished.replace(path)
+        kept = sorted(path.parent.glob("*.npz"), key=lambda one: one.stat().st_mtime)
+        for old in kept[:-_KEPT_FILES]:
+            old.unlink()
     except OSError:
         unfinished.unlink(missing_ok=True)
 

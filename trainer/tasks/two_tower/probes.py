@@ -1,6 +1,6 @@
 """The fixed held-out examples that are asked again at every snapshot, and how their answers are judged.
 
-Shape suffixes: B probes, M documents of the pool, K = M in order of their score, D length of the vectors.
+Shape suffixes: B probes, M documents of the pool, K best of them, D length of the vectors.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any, Final
 import numpy as np
 
 from trainer.engine.task import ProbeAnswers
-from trainer.retrieval.exact import ExactIndex, Floats, Ints
+from trainer.retrieval.exact import ExactIndex, Floats, Ints, compare_with_all
 from trainer.tasks.two_tower.material import Material
 
 NUM_SHOWN: Final = 10
@@ -86,18 +86,18 @@ def answer_probes(
         golds: for each probe the pool rows that answer it.
         temperature: softmax temperature.
     """
-    ranking = ExactIndex(documents_MD).rank(queries_BD, golds, k=len(pool))
+    found = compare_with_all(queries_BD, documents_MD, golds, temperature=temperature)
     columns = {
-        "loss": _losses(ranking.scores_BK, ranking.rows_BK, ranking.gold_scores_B, golds, temperature),
-        "correct": (ranking.ranks_B == 1).astype(float).tolist(),
-        "rank": ranking.ranks_B.astype(float).tolist(),
-        "score": ranking.gold_scores_B.astype(float).tolist(),
-        "margin": (ranking.gold_scores_B - ranking.negative_scores_B).astype(float).tolist(),
+        "loss": found.losses_B.tolist(),
+        "correct": (found.ranks_B == 1).astype(float).tolist(),
+        "rank": found.ranks_B.astype(float).tolist(),
+        "score": found.gold_scores_B.astype(float).tolist(),
+        "margin": (found.gold_scores_B - found.negative_scores_B).astype(float).tolist(),
     }
-    shown = min(NUM_SHOWN, len(pool))
+    scores_BK, rows_BK = ExactIndex(documents_MD).search(queries_BD, k=min(NUM_SHOWN, len(pool)))
     outputs: list[dict[str, Any]] = []
     named: set[int] = {int(pool[row]) for some in golds for row in some}
-    for rows, scores in zip(ranking.rows_BK[:, :shown], ranking.scores_BK[:, :shown], strict=True):
+    for rows, scores in zip(rows_BK, scores_BK, strict=True):
         documents = pool[rows].tolist()
         named.update(documents)
         outputs.append(
@@ -109,7 +109,7 @@ def answer_probes(
             }
         )
     return ProbeAnswers(
-        columns, outputs, _described_documents(material, named), _summary(ranking.ranks_B, pool)
+        columns, outputs, _described_documents(material, named), _summary(found.ranks_B, pool)
     )
 
 
@@ -121,18 +121,6 @@ def _summary(ranks_B: Ints, pool: Ints) -> dict[str, float]:
         "median_rank": float(np.median(ranks_B)),
         "num_candidates": float(len(pool)),
     }
-
-
-def _losses(
-    scores_BK: Floats, rows_BK: Ints, gold_scores_B: Floats, golds: Sequence[Ints], temperature: float
-) -> list[float]:
-    losses = []
-    for scores, rows, gold, answers in zip(scores_BK, rows_BK, gold_scores_B, golds, strict=True):
-        negatives = scores[~np.isin(rows, answers)].astype(np.float64)
-        logits = np.append(negatives, float(gold)) / temperature
-        highest = logits.max()
-        losses.append(float(highest + np.log(np.exp(logits - highest).sum()) - logits[-1]))
-    return losses
 
 
 def _described_documents(material: Material, documents: set[int]) -> dict[str, dict[str, str]]:
