@@ -142,7 +142,7 @@ def _trace(chart: Chart, line: Line) -> Figure:
 def _layout(chart: Chart) -> Figure:
     layout: Figure = {
         "height": chart.height,
-        "margin": {"l": 52, "r": 52 if _has_right_axis(chart) else 14, "t": 8, "b": 34},
+        "margin": {"l": 52, "r": 64 if _has_right_axis(chart) else 14, "t": 8, "b": 34},
         "showlegend": len(chart.lines) > 1,
         "legend": {"orientation": "h", "x": 0, "y": 1.02, "xanchor": "left", "yanchor": "bottom"},
         "hovermode": "x unified",

@@ -147,9 +147,12 @@ export class ChartCard {
 
   /** @param {any[]} lines */
   #showValue(lines) {
-    const values = lines[0]?.columns.values ?? [];
+    // the widest line is the one that matters most
+    const lead = lines.reduce((best, one) => ((one.trace.line.width ?? 0) > (best?.trace.line.width ?? 0) ? one : best), lines[0]);
+    const value = lead?.columns.values.at(-1);
     const write = { percent: formatPercent, bytes: formatBytes }[this.definition.y_format] ?? formatNumber;
-    setText(this.value, values.length ? write(values.at(-1)) : "");
+    const label = lines.length > 1 ? `${lead.label} ` : "";
+    setText(this.value, value === undefined ? "" : `${label}${write(value)}`);
   }
 
   /** @param {any[]} lines */

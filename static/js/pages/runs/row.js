@@ -71,10 +71,10 @@ export class RunRow {
   tick(run, now) {
     const ended = ENDED.has(run.state);
     this.#left.dataset.label = ended ? "Time" : "Time left";
-    this.#beat.dataset.label = ended ? "Ended" : "Heartbeat";
+    this.#beat.dataset.label = ended ? "End" : "Heartbeat";
     if (ended) {
       setText(this.#left, `took ${formatDuration(runningSeconds(run, now))}`);
-      setText(this.#beat, run.state === "failed" ? formatExit(run.exit_code, run.exit_signal) || "ended" : formatAge(run.ended_at === null ? null : now - run.ended_at));
+      setText(this.#beat, run.state === "failed" ? formatExit(run.exit_code, run.exit_signal) || "ended" : `ended ${formatAge(run.ended_at === null ? null : now - run.ended_at)}`);
     } else {
       const left = run.phase === "paused" ? null : secondsLeft(run, this.#pace.rate, now);
       setText(this.#left, left === null ? "–" : formatDuration(left));
