@@ -106,26 +106,15 @@ class Sampler:
             mined_here = _EMPTY if mined is None else mined[places].ravel()
             yield self._batch(self.train_rows[places], mined_here, noise)
 
-    def _batch(self, rows: Ints, mined: Ints, noise: np.random.Generator) -> Batch:
-        material = self._material
-        positives = material.document_of_N[rows]
-        further = np.concatenate([mined, self._group_picks(rows, noise)])
-        further = np.setdiff1d(further[further >= 0], positives)
-        documents = np.concatenate([positives, further])
-        masked = self._masked(rows, documents)
-        return Batch(
-            rows_B=rows,
-            query=material.queries.take(rows, noise=noise),
-            document=material.documents.take(documents, noise=noise),
-            documents_N=documents,
-            masked_BN=masked,
-            chance_loss=chance_loss(
-                len(rows), len(further), masked_BN=masked, symmetric=self._settings.symmetric
-            ),
-        )
+    def masked(self, rows: Ints, documents: Ints) -> Tensor | None:
+        """Where a candidate is the query's own document again, or another that answers it.
 
-    def _masked(self, rows: Ints, documents: Ints) -> Tensor | None:
-        """Where a candidate is the query's own document again, or another that answers it."""
+        Args:
+            rows: B pairs.
+            documents: N candidates, the pairs' own first.
+        Returns:
+            Bool, shape (B, N); None when it would be false everywhere.
+        """
         positives = documents[: len(rows)]
         several = np.flatnonzero(self._has_several[self._material.query_of_N[rows]])
         if len(several) == 0 and len(np.unique(positives)) == len(positives):
@@ -136,6 +125,24 @@ class Sampler:
         diagonal = np.arange(len(rows))
         masked[diagonal, diagonal] = False
         return torch.from_numpy(masked) if masked.any() else None
+
+    def _batch(self, rows: Ints, mined: Ints, noise: np.random.Generator) -> Batch:
+        material = self._material
+        positives = material.document_of_N[rows]
+        further = np.concatenate([mined, self._group_picks(rows, noise)])
+        further = np.setdiff1d(further[further >= 0], positives)
+        documents = np.concatenate([positives, further])
+        masked = self.masked(rows, documents)
+        return Batch(
+            rows_B=rows,
+            query=material.queries.take(rows, noise=noise),
+            document=material.documents.take(documents, noise=noise),
+            documents_N=documents,
+            masked_BN=masked,
+            chance_loss=chance_loss(
+                len(rows), len(further), masked_BN=masked, symmetric=self._settings.symmetric
+            ),
+        )
 
     def _group_picks(self, rows: Ints, noise: np.random.Generator) -> Ints:
         """For each row some documents of its own group, drawn with replacement."""

@@ -26,7 +26,7 @@ from trainer.tasks.two_tower.model import TwoTowers, build_optimizers
 from trainer.tasks.two_tower.probes import answer_probes, choose_probes, describe_probes
 
 _CHUNK: Final = 1024
-_MINING = 4  # stream of random numbers, beside those of the sampler
+_MINING, _EVALUATING = 4, 5  # streams of random numbers, beside those of the sampler
 
 
 class TwoTowerTask:
@@ -123,7 +123,11 @@ class TwoTowerTask:
         self._mined = self._mine(epoch, tell)
 
     def evaluate(self, tell: Tell) -> dict[str, float]:
-        """recall@1…100, mrr@10, margin and loss on the held-out pairs."""
+        """recall@1…100, mrr@10, margin and loss on the held-out pairs.
+
+        The loss is that of training, over batches of held-out pairs, so it is
+        comparable with the training loss when in-batch negatives are the only ones.
+        """
         tell("reading held-out documents", 0.0)
         documents = self._document_vectors()
         rows = self._material.split.held_out
@@ -131,7 +135,7 @@ class TwoTowerTask:
         queries = self._query_vectors(rows)
         tell("searching", 0.8)
         ranking = ExactIndex(documents).rank(queries, self._pool_golds(rows), k=max(RECALL_AT))
-        return measures(ranking)
+        return {**measures(ranking), "loss": self._held_out_loss(rows, queries, documents)}
 
     def probes(self) -> list[dict[str, Any]]:
         """The fixed held-out examples."""
@@ -193,6 +197,24 @@ class TwoTowerTask:
         )
         mined: Ints = np.where(places >= 0, pool[places], -1)
         return mined
+
+    def _held_out_loss(self, rows: Ints, queries_BD: Floats, documents_MD: Floats) -> float:
+        """Mean InfoNCE over whole batches of ``rows`` in a fixed random order."""
+        order = np.random.default_rng([self._params.seed, _EVALUATING]).permutation(len(rows))
+        size = min(self._sampler.batch_size, len(rows))
+        losses = []
+        for start in range(0, len(rows) - size + 1, size):
+            places = order[start : start + size]
+            documents = self._material.document_of_N[rows[places]]
+            loss = info_nce(
+                torch.from_numpy(queries_BD[places]),
+                torch.from_numpy(documents_MD[np.searchsorted(self._pool, documents)]),
+                masked_BN=self._sampler.masked(rows[places], documents),
+                temperature=self._params.temperature,
+                symmetric=self._params.symmetric,
+            )
+            losses.append(loss.item())
+        return float(np.mean(losses))
 
     def _evaluation_pool(self) -> Ints:
         """The documents to search: those of the held-out groups, or all there are."""
