@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import argparse
 import math
-import platform
 import random
 import statistics
 import tempfile
@@ -27,7 +26,7 @@ from sqlalchemy.orm import Session
 from app.services.ingest import Ingest
 from app.services.live import LiveFeed
 from app.store.engine import Store
-from benchmarks.server_process import ServerProcess, add_run
+from benchmarks.server_process import ServerProcess, add_run, machine
 from trainer.protocol.batches import Batch, Block
 from trainer.protocol.events import Stream
 
@@ -105,8 +104,7 @@ def report(rows: list[tuple[str, list[float], int, str]]) -> str:
     lines = [
         f"# Reading charts over HTTP, {time.strftime('%Y-%m-%d')}",
         "",
-        f"Milliseconds per request over one kept connection. {platform.system()} {platform.machine()}, "
-        f"Python {platform.python_version()}.",
+        f"Milliseconds per request over one kept connection. {machine()}",
         "",
         "| request | p50 | p99 | min..max | n | bytes | target |",
         "|---|---|---|---|---|---|---|",

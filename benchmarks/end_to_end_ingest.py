@@ -14,7 +14,6 @@ Run: ``python -m benchmarks.end_to_end_ingest [--points 100000] [--repeats 5] [-
 from __future__ import annotations
 
 import argparse
-import platform
 import sqlite3
 import statistics
 import subprocess
@@ -28,7 +27,7 @@ from sqlalchemy.orm import Session
 
 from app.services.access import issue_run_token
 from app.services.queue import write_uplink
-from benchmarks.server_process import ROOT, ServerProcess, add_run
+from benchmarks.server_process import ROOT, ServerProcess, add_run, machine
 from trainer.protocol.files import write_atomic
 from trainer.protocol.run_folder import RunPaths, RunSpec
 from trainer.supervisor.supervise import supervise
@@ -36,7 +35,7 @@ from trainer.telemetry.reporter import Reporter
 
 SHAPES = {"one scalar per call": 1, "five scalars per call": 5}
 COMMIT_ROWS = 1000
-LOOK_EVERY_S = 0.01
+LOOK_EVERY_S = 0.02
 TIMEOUT_S = 120.0
 
 
@@ -168,7 +167,7 @@ def report(found: dict[str, dict[str, list[float]]], *, num_points: int, repeats
         f"# From log() to the API, {time.strftime('%Y-%m-%d')}",
         "",
         f"{num_points:,} points, {repeats} repeats by turns, thousand points per second: median (min..max). "
-        f"{platform.system()} {platform.machine()}, Python {platform.python_version()}.",
+        f"{machine()}",
         "",
         "| shape | Signalbox: websocket, FULL, readable | raw executemany, FULL | ratio | target |",
         "|---|---|---|---|---|",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.client
 import json
 import os
+import platform
 import socket
 import subprocess
 import sys
@@ -103,6 +104,15 @@ class ServerProcess:
         if self._process is not None:
             self._process.terminate()
             self._process.wait(30)
+
+
+def machine() -> str:
+    """Where this was measured, and what else went on there."""
+    load = ", ".join(f"{value:.1f}" for value in os.getloadavg())
+    return (
+        f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}; "
+        f"load average over 1, 5 and 15 minutes at the end: {load}."
+    )
 
 
 def add_run(session: Session, name: str) -> str:
