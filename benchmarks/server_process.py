@@ -110,8 +110,8 @@ def machine() -> str:
     """Where this was measured, and what else went on there."""
     load = ", ".join(f"{value:.1f}" for value in os.getloadavg())
     return (
-        f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}; "
-        f"load average over 1, 5 and 15 minutes at the end: {load}."
+        f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores, "
+        f"Python {platform.python_version()}; load average over 1, 5 and 15 minutes at the end: {load}."
     )
 
 
