@@ -16,7 +16,7 @@ class TwoTowerParams(RecipeParams):
     """Settings of a two-tower run; the ones of the other input kind are ignored."""
 
     num_epochs: int = parameter(
-        16, "Passes over the training pairs.", group=_LENGTH, ge=1, le=10_000, unit="epochs"
+        12, "Passes over the training pairs.", group=_LENGTH, ge=1, le=10_000, unit="epochs"
     )
     max_steps: int = parameter(
         0,
@@ -298,7 +298,7 @@ RECIPE = Recipe(
         Preset(
             "near_misses",
             "Near misses: train on its own mistakes",
-            {"mined_negatives": 2, "mine_from_epoch": 2, "num_epochs": 20},
+            {"mined_negatives": 2, "mine_from_epoch": 2, "mine_every": 2},
         ),
         Preset(
             "vectors_gru",
