@@ -6,7 +6,7 @@ import { formatBytes, formatNumber, formatPercent } from "./format.js";
 import { smooth } from "./smoothing.js";
 import { token } from "./theme.js";
 
-const FASTEST_MS = 100;
+const FASTEST_MS = 80;
 const DRAG_SETTLES_MS = 500;
 const CONFIG = {
   displaylogo: false,
@@ -27,13 +27,14 @@ const CONFIG = {
  * @property {Mark[]} marks
  */
 
-/** One card with a Plotly chart: drawn only while it is on screen, at most ten times a second. */
+/** One card with a Plotly chart: drawn only while it is on screen, about ten times a second at most. */
 export class ChartCard {
   #dirty = false;
   #visible = false;
   #timer = 0;
   #drawnAt = 0;
   #cost = 0;
+  #width = 0;
   #started = false;
   #logY = false;
   /** @type {import("./axis.js").Unit} */
@@ -77,17 +78,13 @@ export class ChartCard {
     // a chart nobody asked for stays away until there is something in it
     if (this.definition.empty === "") this.element.hidden = this.bound.length === 0;
     if (!this.#visible || this.#timer !== 0) return;
-    const pause = Math.max(FASTEST_MS, 3 * this.#cost); // never more than a quarter of the time in one chart
+    const pause = Math.max(FASTEST_MS, this.#cost); // a slow machine gets at least as long to do other things
     const wait = Math.max(0, this.#drawnAt + pause - performance.now());
     this.#timer = window.setTimeout(() => requestAnimationFrame(() => void this.#draw()), wait);
   }
 
   get visible() {
     return this.#visible;
-  }
-
-  get width() {
-    return this.plot.clientWidth;
   }
 
   /** Series this card shows now. */
@@ -101,12 +98,11 @@ export class ChartCard {
         this.#visible = entries.at(-1)?.isIntersecting ?? false;
         if (this.#visible && this.#dirty) this.refresh();
       },
-      { rootMargin: "200px" },
+      { rootMargin: "60px" },
     ).observe(this.element);
-    let width = 0;
     new ResizeObserver(([entry]) => {
-      if (Math.abs(entry.contentRect.width - width) < 1) return;
-      width = entry.contentRect.width;
+      if (Math.abs(entry.contentRect.width - this.#width) < 1) return;
+      this.#width = entry.contentRect.width;
       if (this.#started) this.refresh();
     }).observe(this.plot);
   }
@@ -194,7 +190,7 @@ export class ChartCard {
     const x = this.#xView();
     this.#unit = timeUnit(x.kind === "relative" ? newestTime(lines) - view.origin : 0);
     const layout = themed(structuredClone(this.definition.figure.layout));
-    layout.width = this.plot.clientWidth;
+    layout.width = this.#width || this.plot.clientWidth;
     layout.height = this.element.classList.contains("wide") ? 420 : this.plot.clientHeight || layout.height;
     layout.xaxis.type = x.kind === "wall" ? "date" : x.log ? "log" : "linear";
     layout.xaxis.title = { text: x.kind === "step" ? "step" : x.kind === "relative" ? this.#unit.word : "", standoff: 6 };

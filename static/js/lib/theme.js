@@ -27,7 +27,14 @@ export function onThemeChange(listener) {
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", listener);
 }
 
-/** The value of a custom property on the page, e.g. `--color-text`. @param {string} name */
+/** @type {Map<string, string>} */
+const known = new Map();
+
+/** The value of a custom property on the page, e.g. `--color-text`; charts ask for it at every redraw. @param {string} name */
 export function token(name) {
-  return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+  const theme = currentTheme();
+  const key = `${theme} ${name}`;
+  const value = known.get(key) ?? getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+  known.set(key, value);
+  return value;
 }

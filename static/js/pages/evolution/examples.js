@@ -77,7 +77,7 @@ function retrieved({ top, rank, gold }) {
           h("span", { class: "hit-rank num muted", text: index + 1 }),
           h("span", { class: "hit-title", text: one.title || one.document_id }),
           one.gold ? h("span", { class: "gold" }, icon("star"), "gold") : null,
-          h("span", { class: "hit-score num muted", text: formatNumber(one.score, 3) }),
+          h("span", { class: "hit-score num muted", text: one.score === null ? "–" : one.score.toFixed(3) }),
         );
       }),
     ),
