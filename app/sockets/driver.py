@@ -22,6 +22,7 @@ from wsproto.utilities import LocalProtocolError
 MAX_MESSAGE_BYTES: Final = 1024 * 1024  # a batch has at most 256 KiB
 MAX_UNREAD_MESSAGES: Final = 64  # taken off the wire ahead of their turn, per connection
 MAX_UNSENT_PACKETS: Final = 1000
+MAX_UNSENT_CHARS: Final = 4 * 1024 * 1024
 USER_TIMEOUT_MS: Final = 20_000  # a peer that acknowledges no bytes for so long is gone
 _CLOSED: Final = (simple_websocket.ConnectionClosed, LocalProtocolError)
 _PACKET_TYPES: Final = "0123456"
@@ -34,14 +35,25 @@ class SendQueue(queue.Queue[Any]):
     def __init__(self) -> None:
         super().__init__()
         self.on_overflow: Callable[[], None] | None = None
+        self._num_chars = 0
 
     def put(self, item: Any, block: bool = True, timeout: float | None = None) -> None:
         """Add a packet, or drop it and abort a connection whose peer has stopped reading."""
-        if item is not None and self.qsize() >= MAX_UNSENT_PACKETS:
+        is_full = self.qsize() >= MAX_UNSENT_PACKETS or self._num_chars >= MAX_UNSENT_CHARS
+        if item is not None and is_full:
             if self.on_overflow is not None:
                 self.on_overflow()
             return
         super().put(item, block, timeout)
+
+    def _put(self, item: Any) -> None:
+        self._num_chars += _num_chars(item)
+        super()._put(item)
+
+    def _get(self) -> Any:
+        item = super()._get()
+        self._num_chars -= _num_chars(item)
+        return item
 
 
 class WholeSocket:
@@ -167,6 +179,11 @@ def limit_silence(sock: socket.socket) -> None:
     """Let the kernel give up on a peer that acknowledges nothing (where it can)."""
     if hasattr(socket, "TCP_USER_TIMEOUT"):
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, USER_TIMEOUT_MS)
+
+
+def _num_chars(item: object) -> int:
+    payload = getattr(item, "data", None)
+    return len(payload) if isinstance(payload, str) else 0
 
 
 def _is_packet(message: str) -> bool:

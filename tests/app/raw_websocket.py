@@ -29,21 +29,23 @@ def frame(opcode: int, payload: bytes, *, fin: bool = True, rsv: int = 0, masked
 
 
 class RawWebSocket:
-    """An upgraded connection to ``/socket.io``, logged in by nothing."""
+    """An upgraded connection to ``/socket.io``, by default logged in by nothing."""
 
-    def __init__(self, port: int, *, extensions: str = "", receive_buffer: int | None = None) -> None:
+    def __init__(
+        self, port: int, *, extensions: str = "", authorization: str = "", receive_buffer: int | None = None
+    ) -> None:
         self.sock = socket.socket()
         if receive_buffer is not None:
             self.sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
         self.sock.settimeout(20)
         try:
             self.sock.connect(("127.0.0.1", port))
-            self.status = self._shake_hands(port, extensions)
+            self.status = self._shake_hands(port, extensions, authorization)
         except OSError:
             self.sock.close()
             raise
 
-    def _shake_hands(self, port: int, extensions: str) -> str:
+    def _shake_hands(self, port: int, extensions: str, authorization: str) -> str:
         lines = [
             "GET /socket.io/?EIO=4&transport=websocket HTTP/1.1",
             f"Host: 127.0.0.1:{port}",
@@ -54,6 +56,8 @@ class RawWebSocket:
         ]
         if extensions:
             lines.append(f"Sec-WebSocket-Extensions: {extensions}")
+        if authorization:
+            lines.append(f"Authorization: {authorization}")
         self.sock.sendall("\r\n".join([*lines, "", ""]).encode())
         answer = b""
         while b"\r\n\r\n" not in answer:
