@@ -99,23 +99,22 @@ def _key(sources: Sequence[tuple[str, Path, int]]) -> str:
 
 def _build(folder: Path, sources: Sequence[tuple[str, Path, int]], tell: Tell) -> None:
     started = time.monotonic()
-    rows = _distinct(_extract(sources, tell))
-    if not rows:
-        raise DatasetError("no documentation found in the installed packages; is this a stripped Python?")
-    columns = {
-        name: [row[index] for row in rows]
-        for index, name in enumerate(("ids", "queries", "documents", "groups"))
-    }
-    content = json.dumps(columns, ensure_ascii=False).encode()
-    manifest = {
-        "format": FORMAT,
-        "content_hash": hashlib.sha256(content).hexdigest(),
-        "num_pairs": len(rows),
-        "num_files": len(sources),
-        "build_s": round(time.monotonic() - started, 2),
-    }
     unfinished = folder.with_name(f".{folder.name}.{os.getpid()}")
+    unfinished.mkdir(parents=True, exist_ok=True)  # first of all: better refused now than after all the work
     try:
+        rows = _distinct(_extract(sources, tell))
+        if not rows:
+            raise DatasetError("no documentation found in the installed packages; is this a stripped Python?")
+        names = ("ids", "queries", "documents", "groups")
+        columns = {name: [row[index] for row in rows] for index, name in enumerate(names)}
+        content = json.dumps(columns, ensure_ascii=False).encode()
+        manifest = {
+            "format": FORMAT,
+            "content_hash": hashlib.sha256(content).hexdigest(),
+            "num_pairs": len(rows),
+            "num_files": len(sources),
+            "build_s": round(time.monotonic() - started, 2),
+        }
         write_atomic(unfinished / "pairs.json", content)
         write_atomic(unfinished / "manifest.json", json.dumps(manifest, indent=2).encode())
         if folder.exists():  # unreadable, or we would not be here
