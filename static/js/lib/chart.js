@@ -30,6 +30,7 @@ const CONFIG = {
 /** One card with a Plotly chart: drawn only while it is on screen, about ten times a second at most. */
 export class ChartCard {
   #dirty = false;
+  #drawing = false;
   #visible = false;
   #timer = 0;
   #drawnAt = 0;
@@ -77,7 +78,7 @@ export class ChartCard {
     this.#dirty = true;
     // a chart nobody asked for stays away until there is something in it
     if (this.definition.empty === "") this.element.hidden = this.bound.length === 0;
-    if (!this.#visible || this.#timer !== 0) return;
+    if (!this.#visible || this.#drawing || this.#timer !== 0) return;
     const pause = Math.max(FASTEST_MS, this.#cost); // a slow machine gets at least as long to do other things
     const wait = Math.max(0, this.#drawnAt + pause - performance.now());
     this.#timer = window.setTimeout(() => requestAnimationFrame(() => void this.#draw()), wait);
@@ -123,22 +124,31 @@ export class ChartCard {
     this.#timer = 0;
     if (!this.#visible) return;
     this.#dirty = false;
+    this.#drawing = true; // Plotly must not be asked again before it has finished
     const begun = performance.now();
-    const bound = this.bound;
-    const lines = bound.map((one) => ({ ...one, columns: this.page.columns(one.name) }));
-    const points = lines.reduce((sum, { columns }) => sum + columns.steps.length, 0);
-    this.empty.hidden = points > 0;
-    this.element.dataset.points = String(points);
-    this.plot.classList.toggle("is-empty", points === 0);
-    this.#showValue(lines);
-    if (points > 0) {
-      const layout = this.#layout(lines);
-      await this.page.plotly.react(this.plot, this.#traces(lines), layout, CONFIG);
-      if (!this.#started) this.#listen();
+    try {
+      await this.#drawOnce();
+    } finally {
+      this.#drawing = false;
+      this.#drawnAt = performance.now();
+      this.#cost = this.#drawnAt - begun;
     }
-    this.#drawnAt = performance.now();
-    this.#cost = this.#drawnAt - begun;
     if (this.#dirty) this.refresh();
+  }
+
+  async #drawOnce() {
+    const lines = this.bound
+      .map((one) => ({ ...one, columns: this.page.columns(one.name) }))
+      .filter(({ columns }) => columns.steps.length > 0);
+    const [main] = this.definition.lines;
+    this.element.dataset.points = String(lines.find(({ line }) => line === main)?.columns.steps.length ?? 0);
+    this.empty.hidden = lines.length > 0;
+    this.plot.classList.toggle("is-empty", lines.length === 0);
+    this.#showValue(lines);
+    if (lines.length === 0) return;
+    const layout = this.#layout(lines);
+    await this.page.plotly.react(this.plot, this.#traces(lines), layout, CONFIG);
+    if (!this.#started) this.#listen();
   }
 
   /** @param {any[]} lines */

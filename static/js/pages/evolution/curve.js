@@ -8,6 +8,8 @@ export class Curve {
   #snapshots = [];
   #step = 0;
   #listening = false;
+  #dirty = false;
+  #drawing = false;
 
   /**
    * @param {HTMLElement} root @param {any} plotly
@@ -34,7 +36,22 @@ export class Curve {
     void this.#draw();
   }
 
+  /** One drawing at a time: Plotly must not be asked again before it has finished. */
   async #draw() {
+    this.#dirty = true;
+    if (this.#drawing) return;
+    this.#drawing = true;
+    try {
+      while (this.#dirty) {
+        this.#dirty = false;
+        await this.#drawOnce();
+      }
+    } finally {
+      this.#drawing = false;
+    }
+  }
+
+  async #drawOnce() {
     if (this.#snapshots.length === 0) return;
     const steps = this.#snapshots.map((one) => one.step);
     const traces = this.definition.lines.map((line, index) => {
