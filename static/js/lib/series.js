@@ -82,17 +82,3 @@ export class LiveSeries {
     return "added";
   }
 }
-
-/**
- * The stretch of `columns` with `from <= x <= to`, plus one point on either side so that the
- * line reaches the edges.
- * @param {Columns} columns @param {number[]} xs @param {number} from @param {number} to
- * @returns {[number, number]} first index and the one after the last
- */
-export function visibleRange(columns, xs, from, to) {
-  let first = 0;
-  while (first < xs.length && xs[first] < from) first += 1;
-  let last = xs.length;
-  while (last > first && xs[last - 1] > to) last -= 1;
-  return [Math.max(0, first - 1), Math.min(columns.steps.length, last + 1)];
-}
