@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from flask import Flask, current_app, g, redirect, request
+from flask import Flask, current_app, g, redirect, request, url_for
 from flask.typing import ResponseReturnValue
 
 from app.container import container
@@ -52,8 +52,14 @@ def check_request() -> ResponseReturnValue | None:
         if who.scope is not Scope.ANONYMOUS:
             raise Forbidden("this token may not do that")
         if not is_for_machines(request.path) and request.method in csrf.SAFE_METHODS:
-            return redirect("/login")
+            return redirect(url_for("login.page", next=_address()))
         raise Unauthenticated("log in first", hint="open a login link, or send Authorization: Bearer TOKEN")
     if who.by_cookie:
         csrf.check(request, origins=allowed_origins(parts.settings))
     return None
+
+
+def _address() -> str | None:
+    """Where the visitor wanted to go; nothing for the front page, where a login leads anyway."""
+    wanted = request.full_path.rstrip("?")
+    return wanted if wanted != "/" else None

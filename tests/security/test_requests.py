@@ -87,6 +87,8 @@ def test_every_credential_on_every_route(box: Served, visitors: dict[str, Visito
 def test_pages_send_the_unknown_to_the_login_and_the_api_says_401(visitors: dict[str, Visitor]) -> None:
     page = visitors["nobody"].ask("GET", "/")
     assert (page.status_code, page.location) == (302, "/login")
+    deep = visitors["nobody"].ask("GET", "/evolution/python_docs?step=100&q=a b")
+    assert deep.location == "/login?next=/evolution/python_docs?step%3D100%26q%3Da+b"
     answer = visitors["nobody"].ask("GET", "/api/runs")
     assert answer.status_code == 401
     assert answer.get_json()["error"]["code"] == "unauthenticated"

@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import argparse
 import faulthandler
+import logging
 import os
 import signal
+import sys
 from pathlib import Path
 
 from trainer.engine.process import train_run
@@ -36,6 +38,9 @@ def main() -> None:
     # Never closed: a process stuck in its last moments must still be able to say where.
     descriptor = os.open(stacks, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
     faulthandler.register(signal.SIGUSR1, file=descriptor, all_threads=True)
+    logging.basicConfig(
+        stream=sys.stdout, level=logging.INFO, format="%(asctime)s %(message)s", datefmt="%H:%M:%S"
+    )
     train_run(paths, attempt=arguments.attempt)
 
 

@@ -8,6 +8,7 @@ an uninterrupted one bit for bit on CPU.
 
 from __future__ import annotations
 
+import logging
 import math
 import time
 from collections.abc import Iterator
@@ -30,6 +31,7 @@ from trainer.protocol.run_folder import RunPaths, RunSpec
 from trainer.telemetry.controls import Controls, StopRequested
 from trainer.telemetry.reporter import Reporter
 
+log = logging.getLogger(__name__)
 __all__ = ["LoopConfig", "NonFiniteLoss", "TrainingLoop", "train"]
 
 _PAUSE_POLL_S: Final = 0.1
@@ -234,6 +236,8 @@ class TrainingLoop:
         named = {f"eval/{name}": float(value) for name, value in results.items()}
         self.latest.update(named)
         self.reporter.metrics(step, named)
+        words = ", ".join(f"{name} {value:.4g}" for name, value in self.latest.items())
+        log.info("step %d of %d, epoch %.1f: %s", step, self.total_steps, self._epoch(), words)
         if self.config.best_metric not in results:
             self._warn_about_best_metric(results)
         elif self.best.consider(

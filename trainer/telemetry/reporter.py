@@ -21,6 +21,7 @@ import orjson
 
 from trainer.protocol.events import EventType, Phase, Stream, encode_number
 from trainer.protocol.run_folder import RunPaths
+from trainer.telemetry.narration import narrate
 from trainer.telemetry.pulse import Pulse
 from trainer.telemetry.spool_writer import SpoolWriter
 
@@ -166,6 +167,7 @@ class Reporter:
 
     def _say(self, event_type: EventType, body: Mapping[str, Any]) -> None:
         self._pulse.progress_at = time.monotonic()
+        narrate(event_type, body)
         fields = orjson.dumps({"type": event_type.value, "attempt": self.attempt, **_plain(body)})
         if self._spool.append(fields[1:]) and self._spool.lost_events != self._lost_told:
             self._tell_loss()
