@@ -28,9 +28,7 @@ def line_of(event_type: EventType, body: Mapping[str, Any]) -> str | None:
     """The line for one event, or None where the log would only grow by it."""
     match event_type:
         case EventType.DATASET:
-            counts = ", ".join(
-                f"{name.replace('_', ' ')} {count:,}" for name, count in body["counts"].items()
-            )
+            counted = (f"{name.replace('_', ' ')} {count:,}" for name, count in body["counts"].items())
             return f"dataset {body['name']}: {', '.join(counted)}"
         case EventType.DEVICE:
             return f"training on {body['name']}"
