@@ -6,9 +6,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from playwright.sync_api import Browser, sync_playwright
 
-pytest.register_assert_rewrite("tests.e2e.dashboard", "tests.e2e.spool")
+pytest.register_assert_rewrite("tests.e2e.dashboard", "tests.e2e.spool", "tests.e2e.watched_page")
 
+from scripts.chromium import HOW_TO_GET_ONE, find_chromium  # noqa: E402
+from tests.e2e.chromium import launch  # noqa: E402
 from tests.e2e.corpus import write_corpus  # noqa: E402
 from tests.e2e.dashboard import Dashboard  # noqa: E402
 
@@ -16,11 +19,12 @@ WHOLE_PRODUCT = ("tests/e2e/", "tests/faults/")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests of the whole product share one worker, so that no two of them fight over two cores."""
+    """Tests of the whole product share one worker, one dashboard and one browser."""
     for item in items:
         if item.nodeid.startswith(WHOLE_PRODUCT):
-            item.add_marker(pytest.mark.xdist_group("whole-product"))
             item.add_marker(pytest.mark.process)
+        if item.nodeid.startswith(WHOLE_PRODUCT) or item.get_closest_marker("browser"):
+            item.add_marker(pytest.mark.xdist_group("whole-product"))
 
 
 @pytest.fixture(scope="session")
@@ -33,6 +37,18 @@ def corpus_text(tmp_path_factory: pytest.TempPathFactory) -> str:
 def dashboard(tmp_path_factory: pytest.TempPathFactory, corpus_text: str) -> Iterator[Dashboard]:
     """One running dashboard for all tests that leave it running."""
     yield from _running(tmp_path_factory.mktemp("shared") / "instance", corpus_text)
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """One Chromium for all tests; fails, with the remedy, on a machine without one."""
+    chromium = find_chromium()
+    if chromium is None:
+        pytest.fail(HOW_TO_GET_ONE, pytrace=False)
+    with sync_playwright() as playwright:
+        browser = launch(playwright, chromium)
+        yield browser
+        browser.close()
 
 
 @pytest.fixture

@@ -1,14 +1,13 @@
-"""A real Chromium, and pages that must stay free of errors and policy violations."""
+"""Logged-in browser profiles, and pages that must stay free of errors and policy violations."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page
 
-from scripts.chromium import HOW_TO_GET_ONE, find_chromium
-from tests.e2e.chromium import launch, logged_in
+from tests.e2e.chromium import logged_in
 from tests.e2e.dashboard import FINISHED_STEPS, Dashboard
 from tests.e2e.watched_page import WatchedPage, watch
 
@@ -30,18 +29,6 @@ def finished(dashboard: Dashboard) -> str:
     run_id = dashboard.create_run("stdlib.jsonl", name="the whole way", **params)
     dashboard.wait_for_state(run_id, "finished", "failed", timeout_s=120)
     return run_id
-
-
-@pytest.fixture(scope="session")
-def browser() -> Iterator[Browser]:
-    """One Chromium for all tests; fails, with the remedy, on a machine without one."""
-    chromium = find_chromium()
-    if chromium is None:
-        pytest.fail(HOW_TO_GET_ONE, pytrace=False)
-    with sync_playwright() as playwright:
-        browser = launch(playwright, chromium)
-        yield browser
-        browser.close()
 
 
 @pytest.fixture(scope="session")

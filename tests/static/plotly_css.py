@@ -5,36 +5,29 @@ Run ``python -m tests.static.plotly_css`` after a new version of plotly; a test 
 
 from __future__ import annotations
 
-import shutil
+import sys
 from pathlib import Path
 
-from playwright.sync_api import sync_playwright
+from playwright.sync_api import Browser, sync_playwright
 
 from app.routes.plotly_asset import plotly_source
+from scripts.chromium import HOW_TO_GET_ONE, find_chromium
+from tests.e2e.chromium import launch
 
 TARGET = Path(__file__).parents[2] / "static" / "css" / "plotly.css"
 GLOBAL = "plotly.js-style-global"
 
 
-def chromium() -> str | None:
-    """A Chromium of the system; None lets Playwright use its own."""
-    return shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-
-
-def read_rules() -> tuple[str, dict[str, list[str]]]:
+def read_rules(browser: Browser) -> tuple[str, dict[str, list[str]]]:
     """Version of plotly.js, and the rules of each style element it adds, by the element's id."""
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path=chromium(), args=["--no-sandbox", "--disable-gpu"]
-        )
-        page = browser.new_page()
-        page.add_script_tag(content=plotly_source().read_text(encoding="utf-8"))
-        version: str = page.evaluate("Plotly.version")
-        rules: dict[str, list[str]] = page.evaluate(
-            "Object.fromEntries([...document.querySelectorAll('style')]"
-            ".map(style => [style.id, [...style.sheet.cssRules].map(rule => rule.cssText)]))"
-        )
-        browser.close()
+    page = browser.new_page()
+    page.add_script_tag(content=plotly_source().read_text(encoding="utf-8"))
+    version: str = page.evaluate("Plotly.version")
+    rules: dict[str, list[str]] = page.evaluate(
+        "Object.fromEntries([...document.querySelectorAll('style')]"
+        ".map(style => [style.id, [...style.sheet.cssRules].map(rule => rule.cssText)]))"
+    )
+    page.close()
     return version, rules
 
 
@@ -47,5 +40,14 @@ def stylesheet(version: str, rules: dict[str, list[str]]) -> str:
     return head + "\n".join(rules[GLOBAL]) + "\n"
 
 
+def main() -> None:
+    """Write the file."""
+    chromium = find_chromium()
+    if chromium is None:
+        sys.exit(HOW_TO_GET_ONE)
+    with sync_playwright() as playwright:
+        TARGET.write_text(stylesheet(*read_rules(launch(playwright, chromium))), encoding="utf-8")
+
+
 if __name__ == "__main__":
-    TARGET.write_text(stylesheet(*read_rules()), encoding="utf-8")
+    main()

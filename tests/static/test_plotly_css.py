@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from playwright.sync_api import Browser
 
 from tests.static.plotly_css import GLOBAL, TARGET, read_rules
 
@@ -13,9 +14,9 @@ TEMPLATES = Path(__file__).parents[2] / "templates"
 
 
 @pytest.fixture(scope="module")
-def added() -> Styles:
+def added(browser: Browser) -> Styles:
     """Version of plotly.js and the rules it adds, read once from a real browser."""
-    return read_rules()
+    return read_rules(browser)
 
 
 @pytest.mark.browser
