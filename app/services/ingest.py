@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 import threading
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
 
@@ -48,15 +47,7 @@ class Live(Protocol):
     def run_changed(self, run_id: str) -> None:
         """The run's row changed."""
 
-    def points(
-        self,
-        run_id: str,
-        name: str,
-        start: int,
-        steps: Sequence[int],
-        times: Sequence[float],
-        values: Sequence[float],
-    ) -> None:
+    def points(self, run_id: str, name: str, start: int, points: Columns) -> None:
         """A series got points, the first of them numbered ``start``."""
 
     def output(self, run_id: str, attempt: int, offset: int, text: bytes) -> None:
@@ -191,9 +182,7 @@ class Ingest:
 
     def _tell(self, run_id: str, news: _News) -> None:
         for name, start, points in news.points:
-            self._live.points(
-                run_id, name, start, points.steps.tolist(), points.times.tolist(), points.values.tolist()
-            )
+            self._live.points(run_id, name, start, points)
         for event in news.events:
             self._live.event(run_id, event)
         if news.changed:

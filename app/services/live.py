@@ -12,9 +12,11 @@ import math
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Final
+
+from app.store.chunk_codec import Columns
 
 PUSH_EVERY_S: Final = 0.1
 MAX_POINTS: Final = 200  # per series and push; with more the browser refetches, downsampled
@@ -115,33 +117,27 @@ class LiveFeed:
             if self._watched(RUNS_ROOM, run_room(run_id)):
                 self._note(run_id).changed = True
 
-    def points(
-        self,
-        run_id: str,
-        name: str,
-        start: int,
-        steps: Sequence[int],
-        times: Sequence[float],
-        values: Sequence[float],
-    ) -> None:
+    def points(self, run_id: str, name: str, start: int, points: Columns) -> None:
         """Points ``start, start + 1, …`` of one series were stored. Non-finite values become null."""
         with self._wake:
-            if not self._watched(run_room(run_id)) or not steps:
+            if not self._watched(run_room(run_id)) or not len(points):
                 return
             pending = self._note(run_id)
             known = pending.series.get(name)
-            total = start + len(steps)
+            total = start + len(points)
             if known is not None and start == known.total_points:
                 known.total_points = total
             else:  # the first note, or a hole: the browser sees it by ``start`` and refetches
                 known = pending.series[name] = _Series(start, [], [], [], total)
-            if len(known.steps) + len(steps) > MAX_POINTS:
+            if len(known.steps) + len(points) > MAX_POINTS:
                 known.steps, known.times, known.values = [], [], []
                 known.start = -1  # too many to push: only the total is told
             if known.start >= 0:
-                known.steps.extend(steps)
-                known.times.extend(times)
-                known.values.extend(value if math.isfinite(value) else None for value in values)
+                known.steps.extend(points.steps.tolist())
+                known.times.extend(points.times.tolist())
+                known.values.extend(
+                    value if math.isfinite(value) else None for value in points.values.tolist()
+                )
 
     def output(self, run_id: str, attempt: int, offset: int, text: bytes) -> None:
         """Output bytes from ``offset`` of one attempt were stored."""

@@ -11,6 +11,7 @@ from typing import Any
 
 from app.domain.run_states import RunState
 from app.store import runs
+from app.store.chunk_codec import Columns
 from app.store.engine import Store
 from app.store.models import Run
 from trainer.protocol.batches import Batch, Block
@@ -125,17 +126,8 @@ class Heard:
     def run_changed(self, run_id: str) -> None:
         self.news.append(("run_changed", run_id))
 
-    def points(
-        self,
-        run_id: str,
-        name: str,
-        start: int,
-        steps: Sequence[int],
-        times: Sequence[float],
-        values: Sequence[float],
-    ) -> None:
-        assert len(steps) == len(times) == len(values)
-        self.news.append(("points", name, start, list(steps), list(values)))
+    def points(self, run_id: str, name: str, start: int, points: Columns) -> None:
+        self.news.append(("points", name, start, points.steps.tolist(), points.values.tolist()))
 
     def output(self, run_id: str, attempt: int, offset: int, text: bytes) -> None:
         self.news.append(("output", attempt, offset, text))

@@ -8,11 +8,18 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 import pytest
 
 from app.services.live import MAX_OUTPUT_BYTES, MAX_POINTS, PUSH_EVERY_S, LiveFeed
+from app.store.chunk_codec import Columns
 
 Message = tuple[str, dict[str, Any], list[str]]
+
+
+def columns(steps: list[int], values: list[float]) -> Columns:
+    """Points at ``steps``, one second apart."""
+    return Columns(np.array(steps, np.int64), np.array(steps, np.float64), np.array(values, np.float64))
 
 
 class Watching:
@@ -32,7 +39,7 @@ class Watching:
 
     def push_points(self, start: int, count: int, *, name: str = "train/loss") -> None:
         steps = list(range(start, start + count))
-        self.feed.points("r1", name, start, steps, [float(step) for step in steps], [1.0] * count)
+        self.feed.points("r1", name, start, columns(steps, [1.0] * count))
 
 
 @pytest.fixture
@@ -92,15 +99,15 @@ def test_more_points_than_a_push_takes_are_told_by_their_number(watching: Watchi
 
 def test_values_that_json_cannot_say_become_null(watching: Watching) -> None:
     watching.feed.watch("run:r1")
-    watching.feed.points("r1", "train/loss", 0, [0, 1, 2], [0.0] * 3, [math.nan, math.inf, 1.0])
+    watching.feed.points("r1", "train/loss", 0, columns([0, 1, 2], [math.nan, math.inf, 1.0]))
     assert watching.next()[1]["series"][0]["values"] == [None, None, 1.0]
 
 
 def test_a_hole_starts_a_new_piece_that_says_where_it_starts(watching: Watching) -> None:
     feed = LiveFeed(emit=lambda *message: watching.sent.put(message), load_run=lambda _: None)
     feed.watch("run:r1")
-    feed.points("r1", "a", 0, [0], [0.0], [0.0])
-    feed.points("r1", "a", 7, [7], [7.0], [7.0])
+    feed.points("r1", "a", 0, columns([0], [0.0]))
+    feed.points("r1", "a", 7, columns([7], [7.0]))
     feed.start()
     assert watching.next()[1]["series"] == [
         {"name": "a", "start": 7, "steps": [7], "times": [7.0], "values": [7.0]}
