@@ -20,6 +20,7 @@ from sqlalchemy.orm import Session
 from app.domain.run_states import RunState
 from app.services.ingest import Ingest
 from app.store import runs, schema
+from app.store.chunk_codec import Columns
 from app.store.engine import Store
 from app.store.models import Run
 from trainer.protocol.batches import BATCH_BYTES, Batch, Block
@@ -35,7 +36,7 @@ class Silence:
     def run_changed(self, run_id: str) -> None:
         """Nobody to tell."""
 
-    def points(self, run_id: str, name: str, start: int, *columns: Sequence[float]) -> None:
+    def points(self, run_id: str, name: str, start: int, points: Columns) -> None:
         """Nobody to tell."""
 
     def output(self, run_id: str, attempt: int, offset: int, text: bytes) -> None:
