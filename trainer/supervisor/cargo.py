@@ -53,6 +53,10 @@ class StreamCargo:
         """Whether everything there was at the last look is acknowledged."""
         return not self._packed and not self._in_flight
 
+    def backlog_bytes(self) -> int:
+        """Spool bytes of the present segment nobody has read yet."""
+        return self._reader.backlog_bytes()
+
     def ship(self, link: Link, *, hold_end: bool = False) -> bool:
         """Send what fits in flight, then settle the oldest; whether anything moved.
 

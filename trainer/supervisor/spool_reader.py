@@ -46,6 +46,10 @@ class SpoolReader:
                 return batches(events, run=self._run, stream=self._stream)
         return []
 
+    def backlog_bytes(self) -> int:
+        """Unread bytes of the open segment; 0 before the first read."""
+        return os.fstat(self._descriptor).st_size - self._offset if self._descriptor >= 0 else 0
+
     def seek(self, have: int) -> None:
         """Continue behind seq ``have``, wherever the reader was before."""
         self.close()

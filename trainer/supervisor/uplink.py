@@ -24,6 +24,8 @@ from trainer.supervisor.snapshot_courier import SnapshotCourier
 
 log = logging.getLogger(__name__)
 SHIP_EVERY_S: Final = 0.1
+LOOK_EVERY_S: Final = 0.02
+EAGER_BYTES: Final = 64 * 1024  # this much in the spool does not wait for its turn
 STATUS_EVERY_S: Final = 1.0
 _SNAPSHOTS_MAY_DELAY_END_S: Final = 5.0
 _FIRST_BACK_OFF_S: Final = 0.1
@@ -134,20 +136,27 @@ class Uplink:
             for stream in (Stream.TRAINER, Stream.SUPERVISOR)
         )
         output = OutputCargo(self._paths, run=self._run, have=have.get("output") or {})
-        next_status = 0.0
+        next_status = shipped_at = 0.0
+        moved = False
         try:
             while not self._closing.is_set():
                 if link.broken.is_set():
                     raise LinkDown("the connection broke")
                 began = time.monotonic()
-                moved = self._ship_some(link, trainer, own, output)
                 if self._status is not None and began >= next_status:
                     next_status = began + STATUS_EVERY_S
                     link.send("status", {"run": self._run, **self._status()})
-                if not moved:
+                # the first news after a pause goes at once, a stream of small ones together
+                rested = began - shipped_at >= SHIP_EVERY_S
+                due = moved or rested or trainer.backlog_bytes() >= EAGER_BYTES
+                moved = due and self._ship_some(link, trainer, own, output)
+                if moved:
+                    shipped_at = began
+                    continue
+                if due:
                     self._idle_since = began if trainer.drained and own.drained and output.drained else None
-                    self._wake.wait(SHIP_EVERY_S)
-                    self._wake.clear()
+                self._wake.wait(LOOK_EVERY_S)
+                self._wake.clear()
         finally:
             trainer.close()
             own.close()
