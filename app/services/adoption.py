@@ -18,7 +18,7 @@ from typing import Any, Final
 from sqlalchemy.orm import Session
 
 from app.config import Settings
-from app.domain.run_states import ACTIVE, RunState
+from app.domain.run_states import ACTIVE, ENDED, RunState
 from app.errors import Conflict, NotFound, Unavailable
 from app.launchers.launcher import Launcher, LaunchError
 from app.services.queue import RunFeed, write_uplink
@@ -241,7 +241,11 @@ class Adoption:
             if now < drain.not_before or self._launcher.supervisor_pid(paths) is not None:
                 continue
             with self._store.read() as session:
-                left = has_unshipped(session, run_id, paths)
+                run = session.get(Run, run_id)
+                has_ended = (
+                    run is not None and RunState(run.state) in ENDED
+                )  # else its next supervisor ships it
+                left = has_ended and has_unshipped(session, run_id, paths)
             if not left or drain.tries >= DRAIN_TRIES:
                 if left:
                     log.warning("run %s: a part of its spool could not be shipped", run_id)

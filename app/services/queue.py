@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import logging
 import threading
+import time
 from dataclasses import dataclass
 from typing import Final, Protocol
 
@@ -27,6 +28,7 @@ from trainer.protocol.files import write_atomic
 from trainer.protocol.run_folder import RunPaths, RunSpec
 
 LOOK_EVERY_S: Final = 0.5
+LOCK_WAIT_S: Final = 5.0
 log: Final = logging.getLogger(__name__)
 
 
@@ -145,9 +147,13 @@ class RunQueue:
     def _launch(self, claim: _Claim) -> int:
         paths = RunPaths(self._settings.runs_dir / claim.spec.run_id)
         paths.root.mkdir(parents=True, exist_ok=True, mode=0o700)
-        holder = self._launcher.supervisor_pid(paths)
-        if holder is not None:
-            raise LaunchError(f"process {holder} still supervises this run's folder")
+        deadline = time.monotonic() + LOCK_WAIT_S
+        while (
+            holder := self._launcher.supervisor_pid(paths)
+        ) is not None:  # shipping an earlier attempt's rest
+            if time.monotonic() > deadline:
+                raise LaunchError(f"process {holder} still supervises this run's folder")
+            time.sleep(0.05)
         paths.supervisor.unlink(missing_ok=True)  # of the last launch: adoption asks whether this one came up
         claim.spec.save(paths)
         write_atomic(paths.token, claim.token.encode(), mode=0o600)

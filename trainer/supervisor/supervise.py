@@ -29,7 +29,7 @@ from trainer.supervisor.verdict import Verdict, judge
 
 log = logging.getLogger(__name__)
 DRAIN_S: Final = 600.0
-_LOCK_WAIT_S: Final = 5.0  # an ended run's supervisor may be shipping its last words
+_LOCK_WAIT_S: Final = 20.0  # somebody may still be shipping the last words of an earlier attempt
 
 
 def supervise(
@@ -53,7 +53,7 @@ def supervise(
     """
     spec = RunSpec.load(paths)
     prepare_supervisor()
-    with RunLock(paths, wait_s=_LOCK_WAIT_S if paths.exit.exists() else 0.0):
+    with RunLock(paths, wait_s=_LOCK_WAIT_S if last_attempt(paths) else 0.0):
         return _Supervision(paths, spec, make_command=make_command, watch=watch).run(drain_s)
 
 
