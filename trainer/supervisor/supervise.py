@@ -29,7 +29,7 @@ from trainer.supervisor.verdict import Verdict, judge
 
 log = logging.getLogger(__name__)
 DRAIN_S: Final = 600.0
-_LOCK_WAIT_S: Final = 20.0  # somebody may still be shipping the last words of an earlier attempt
+_LOCK_WAIT_S: Final = 5.0  # somebody may still be shipping the last words of an earlier attempt
 
 
 def supervise(
