@@ -9,17 +9,21 @@ from __future__ import annotations
 import faulthandler
 import importlib
 import json
+import math
 import os
+import signal
 import sys
 
 from trainer.environment.doctor.surroundings import Surroundings
 
 SPARE_S = 1.0  # the stacks are written this long before the limit
+ALARM_S = 5  # and this long after it the kernel ends the probe, should its runner be gone
 
 
 def main(arguments: list[str]) -> None:
     """Run the probe and write its checks as one JSON list."""
     name, surroundings, limit_s = arguments
+    signal.alarm(math.ceil(float(limit_s)) + ALARM_S)
     faulthandler.enable()
     faulthandler.dump_traceback_later(max(0.1, float(limit_s) - SPARE_S))
     answers = os.dup(sys.stdout.fileno())

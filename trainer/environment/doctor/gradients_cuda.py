@@ -17,7 +17,7 @@ DEVICE_FILES: Final = ("nvidiactl", "nvidia0", "dxg", "nvhost-ctrl", "nvmap")
 def look(surroundings: Surroundings) -> list[Check]:
     """Nothing is loaded where there is no sign of an NVIDIA device."""
     if not has_nvidia(surroundings):
-        found = "This machine shows no NVIDIA device: runs train elsewhere."
+        found = "This machine shows no NVIDIA device: runs do not use CUDA."
         return [Check("gradients_cuda", TITLE, Verdict.OK, found)]
     torch = importlib.import_module("torch")
     if torch.version.cuda is None:
