@@ -10,6 +10,7 @@ from flask import current_app
 if TYPE_CHECKING:
     from app.config import Settings
     from app.services.access import Access
+    from app.services.doctor import Doctor
     from app.services.evolution import Evolution
     from app.services.ingest import Ingest
     from app.services.live import LiveFeed
@@ -34,6 +35,7 @@ class Container:
     metrics: MetricReader
     live: LiveFeed
     access: Access
+    doctor: Doctor
 
 
 def container() -> Container:

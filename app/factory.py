@@ -27,6 +27,7 @@ from app.security import checkpoint, headers
 from app.security.host_gate import HostGate
 from app.services.access import Access
 from app.services.adoption import Adoption
+from app.services.doctor import Doctor
 from app.services.evolution import Evolution
 from app.services.ingest import Ingest
 from app.services.live import LiveFeed
@@ -172,6 +173,7 @@ def _wire(app: APIFlask, settings: Settings, launcher: Launcher, sockets: Socket
             return None
 
     links = Links(server)
+    doctor = Doctor(settings)
     live = LiveFeed(emit=emit, load_run=load_run)
     ingest = Ingest(store, live)
     queue = RunQueue(store, settings=settings, launcher=launcher, live=live)
@@ -199,7 +201,8 @@ def _wire(app: APIFlask, settings: Settings, launcher: Launcher, sockets: Socket
         metrics=MetricReader(store),
         live=live,
         access=access,
+        doctor=doctor,
     )
     app.extensions[BACKGROUND] = Background(
-        store, Compactor(store), live, adoption, queue, SocketKeeper(server, viewer)
+        store, Compactor(store), live, adoption, queue, SocketKeeper(server, viewer), doctor
     )

@@ -14,10 +14,10 @@ from typing import Any, Final
 import psutil
 
 from app.launchers.launcher import LaunchError
-from app.launchers.run_lock import lock_holder
 from trainer.environment.build import build
 from trainer.protocol.errors import ProtocolError
 from trainer.protocol.files import read_object
+from trainer.protocol.lock_holder import lock_holder
 from trainer.protocol.run_folder import RunPaths
 
 ROOT: Final = Path(__file__).resolve().parents[2]

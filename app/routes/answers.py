@@ -6,7 +6,7 @@ return.  Numbers that JSON cannot say (NaN, infinities) are null.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -282,3 +282,47 @@ class SnapshotAnswer(Answer):
 
 class EvolutionAnswer(Answer):
     """An object of the evolution view."""
+
+
+class CheckAnswer(Answer):
+    """One suspicion the doctor has looked at; ``remedy`` is empty where nothing needs to be done."""
+
+    id: str
+    title: str
+    verdict: Literal["ok", "note", "warning", "problem"]
+    found: str
+    remedy: str
+    details: dict[str, Any]
+
+
+class DoctorReportAnswer(Answer):
+    """All checks of one examination; ``verdict`` is the worst of them."""
+
+    checks: list[CheckAnswer]
+    verdict: Literal["ok", "note", "warning", "problem"]
+    took_s: float
+
+
+class DoctorAnswer(Answer):
+    """Whether an examination is running, and the last report with its age; null when there is none."""
+
+    running: bool
+    started_at: float | None
+    trouble: str | None
+    report: DoctorReportAnswer | None
+    finished_at: float | None
+    age_s: float | None
+
+
+class EndedProcessAnswer(Answer):
+    """What became of one process."""
+
+    pid: int
+    create_time: float
+    outcome: str
+
+
+class EndedProcessesAnswer(Answer):
+    """What became of every process that was to be ended."""
+
+    ended: list[EndedProcessAnswer]

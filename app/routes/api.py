@@ -8,6 +8,7 @@ from apiflask import APIFlask
 
 from app.routes import (
     datasets_api,
+    doctor_api,
     evolution_api,
     metrics_api,
     openapi,
@@ -22,6 +23,7 @@ BLUEPRINTS: Final = (
     metrics_api.bp,
     recipes_api.bp,
     datasets_api.bp,
+    doctor_api.bp,
     evolution_api.bp,
 )
 

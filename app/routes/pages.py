@@ -74,6 +74,13 @@ def evolution_of(dataset: str) -> ResponseReturnValue:
     )
 
 
+@bp.get("/doctor")
+@requires("owner")
+def doctor() -> ResponseReturnValue:
+    """What on this machine makes runs die."""
+    return render_template("doctor.html")
+
+
 @bp.get("/favicon.ico")
 @public
 def favicon() -> ResponseReturnValue:

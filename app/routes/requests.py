@@ -168,3 +168,16 @@ class CompareQuery(EvolutionQuery):
 
     start: str = Field(default="first", alias="from", max_length=40)
     stop: str = Field(default="latest", alias="to", max_length=40)
+
+
+class LeftoverProcess(Body):
+    """A process as the doctor's report names it: pid and creation time together are one process."""
+
+    pid: int = Field(ge=1, le=2**31 - 1)
+    create_time: float = Field(ge=0, description="Unix seconds, from the report.")
+
+
+class LeftoverProcesses(Body):
+    """Which leftover processes to end."""
+
+    processes: Annotated[list[LeftoverProcess], Field(min_length=1, max_length=500)]

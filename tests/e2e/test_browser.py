@@ -216,7 +216,7 @@ def test_no_page_scrolls_sideways(
 ) -> None:
     page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
     page.set_viewport_size({"width": width, "height": 800})
-    for path in ("/", "/runs/new", f"/runs/{finished}", "/evolution"):
+    for path in ("/", "/runs/new", f"/runs/{finished}", "/evolution", "/doctor"):
         page.goto(dashboard.url + path)
         expect(page.get_by_test_id("link-state")).to_have_attribute("data-link", "live")
         overflow = page.evaluate(

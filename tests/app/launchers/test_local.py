@@ -14,8 +14,8 @@ import pytest
 
 from app.launchers.launcher import LaunchError
 from app.launchers.local import LocalLauncher
-from app.launchers.run_lock import lock_holder
 from tests.waiting import wait_for
+from trainer.protocol.lock_holder import lock_holder
 from trainer.protocol.run_folder import RunPaths
 
 HOLD = """

@@ -12,6 +12,7 @@ from tests.app.routes.api_rig import Api
 
 HOOKS = {
     "/runs/new": {"start-run", "link-state"},
+    "/doctor": {"run-doctor", "doctor-summary", "link-state"},
     "/evolution/python_docs": {
         "evolution-timeline",
         "snapshot-step",
@@ -70,6 +71,7 @@ def test_every_page_is_well_formed_and_no_id_comes_twice(api: Api) -> None:
         f"/runs/{api.new_run()}",
         "/evolution",
         "/evolution/python_docs",
+        "/doctor",
         "/login",
     ):
         response = api.call("GET", path)
@@ -108,7 +110,7 @@ def test_an_unknown_run_is_a_404_page(api: Api) -> None:
 
 def test_strangers_are_sent_to_the_login(api: Api) -> None:
     base = api.parts.settings.base_url
-    for path in ("/", "/runs/new", "/runs/some-run", "/evolution", "/evolution/python_docs"):
+    for path in ("/", "/runs/new", "/runs/some-run", "/evolution", "/evolution/python_docs", "/doctor"):
         response = api.client.get(path, base_url=base)
         assert response.status_code == 302
         assert response.headers["Location"].startswith("/login")

@@ -1,0 +1,1 @@
+"""Probes that come to grief."""
