@@ -82,6 +82,10 @@ class RunPaths:
         """Standard output and error of one attempt, as the trainer wrote it."""
         return self.attempt(attempt) / "output.log"
 
+    def stacks(self, attempt: int) -> Path:
+        """Where the trainer writes its threads' stacks at SIGUSR1, one dump after the other."""
+        return self.attempt(attempt) / "stacks.txt"
+
     def environment(self, attempt: int) -> Path:
         """``{"command": [...], "variables": [{"name", "value", "reason", "source"}]}``."""
         return self.attempt(attempt) / "environment.json"
