@@ -18,6 +18,8 @@ _SUSPENDED: Final = frozenset({psutil.STATUS_STOPPED, psutil.STATUS_TRACING_STOP
 _WAITS: Final = (
     ("futex", Wait.LOCK),
     ("pipe", Wait.PIPE),
+    ("fifo_open", Wait.PIPE),
+    ("wait_for_partner", Wait.PIPE),
     ("unix_stream", Wait.SOCKET),
     ("sk_wait", Wait.SOCKET),
     ("skb_wait", Wait.SOCKET),
@@ -44,22 +46,29 @@ _WAITS: Final = (
 
 @dataclass(frozen=True)
 class ProcessState:
-    """One look at a trainer and all below it.
+    """One close look at a trainer and all below it.
 
     ``is_running``: one of its threads is on a processor or waits for its turn on one, which a
     spinning loop always does, however little of a crowded machine it gets.  ``cpu_s`` is summed
     over the tree.
     """
 
-    status: str
-    is_suspended: bool
     is_running: bool
     waits_for: Wait | None
     cpu_s: float
 
 
+def is_suspended(pid: int) -> bool | None:
+    """Whether process ``pid`` is suspended, by a signal or a debugger; None when it has ended.  Cheap."""
+    try:
+        status = psutil.Process(pid).status()
+    except psutil.Error:
+        return None
+    return None if status == psutil.STATUS_ZOMBIE else status in _SUSPENDED
+
+
 def look(pid: int) -> ProcessState | None:
-    """The state of process ``pid``, which must be a child of ours; None when it has ended."""
+    """The state of process ``pid``; None when it has ended.  Costs a walk over all processes."""
     try:
         root = psutil.Process(pid)
         status = str(root.status())
@@ -74,8 +83,6 @@ def look(pid: int) -> ProcessState | None:
             times = process.cpu_times()
             cpu_s += times.user + times.system
     return ProcessState(
-        status=status,
-        is_suspended=status in _SUSPENDED,
         is_running=status == psutil.STATUS_RUNNING or _has_running_thread(pid),
         waits_for=Wait.FILE if status == psutil.STATUS_DISK_SLEEP else wait_of(_wchan(pid)),
         cpu_s=cpu_s,

@@ -100,15 +100,15 @@ class Watch:
         now = time.monotonic()
         was_absent = now - self._looked_at > _ABSENT_S and self.stall is None
         self._looked_at = now
-        state = process_state.look(self._pid)
-        if state is None:  # it has ended: that is judged by its exit status
+        is_suspended = process_state.is_suspended(self._pid)
+        if is_suspended is None:  # it has ended: that is judged by its exit status
             return False
-        if was_absent or (self._was_suspended and not state.is_suspended):
+        if was_absent or (self._was_suspended and not is_suspended):
             self._count_from(now)
-        self._was_suspended = state.is_suspended
+        self._was_suspended = is_suspended
         if word.beat is not None and word.beat.beat_at >= self._counts_from:
             self.limits.learn(word.beat)
-        return self._conclude(self._judge(word, state, now, gpu_percent))
+        return self._conclude(self._judge(word, now, gpu_percent))
 
     def _count_from(self, now: float) -> None:
         """Forget the silence until now: nobody could have spoken."""
@@ -116,7 +116,7 @@ class Watch:
         self._samples.clear()
         self.limits.forget_last()
 
-    def _judge(self, word: Word, state: ProcessState, now: float, gpu_percent: float) -> Stall | None:
+    def _judge(self, word: Word, now: float, gpu_percent: float) -> Stall | None:
         beat = word.beat
         beat_at = beat.beat_at if beat is not None else self._started_at
         progress_at = max(word.heard_at, beat.progress_at if beat is not None else self._started_at)
@@ -125,15 +125,20 @@ class Watch:
         step = max(word.step, beat.step if beat is not None else 0)
         limit_s = self.limits.limit_s(phase, has_stepped=step > self._from_step)
         beat_age_s = now - max(beat_at, self._counts_from)
+        state = None
+        if self.stall is not None or progress_age_s >= limit_s - _WINDOW_S:
+            state = process_state.look(self._pid)
+            if state is None:
+                return self.stall
         seen = Evidence(
             phase=phase,
             beat_age_s=beat_age_s,
             progress_age_s=progress_age_s,
-            cpu_percent=self._cpu_percent(state, now, quiet_since=now - progress_age_s),
+            cpu_percent=self._cpu_percent(state, now, quiet_since=now - progress_age_s) if state else None,
             running_share=sum(sample.is_running for sample in self._samples) / max(1, len(self._samples)),
             gpu_percent=gpu_percent,
-            is_suspended=state.is_suspended,
-            waits_for=state.waits_for,
+            is_suspended=self._was_suspended,
+            waits_for=state.waits_for if state else None,
             is_disk_full=beat_age_s > _ABSENT_S and _is_full(self._root),
         )
         hang = verdict(seen, limit_s=limit_s, suspended_limit_s=self.limits.suspended_s)

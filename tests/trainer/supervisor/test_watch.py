@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import json
+from dataclasses import asdict, replace
+from pathlib import Path
 
 import pytest
 
@@ -175,3 +177,14 @@ def test_the_frame_that_matters_is_that_of_the_main_thread(
 
 def test_a_dump_without_frames_has_no_place() -> None:
     assert place(threads("rubbish\nThread 0x0 (most recent call first):\n"), Hang.DEADLOCKED) is None
+
+
+@pytest.mark.parametrize(
+    "changes", [{"progress_at": None}, {"step": "many"}, {"beat_at": float("nan")}, {"phase": 7}]
+)
+def test_an_unreadable_heartbeat_is_none_at_all(tmp_path: Path, changes: dict[str, object]) -> None:
+    path = tmp_path / "heartbeat.json"
+    path.write_text(json.dumps(asdict(beat(1.0, step=1))))
+    assert Heartbeat.load(path) == beat(1.0, step=1)
+    path.write_text(json.dumps(asdict(beat(1.0, step=1)) | changes))
+    assert Heartbeat.load(path) is None
