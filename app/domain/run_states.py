@@ -30,7 +30,7 @@ _ENDS: Final = frozenset({RunState.FINISHED, RunState.STOPPED, RunState.FAILED, 
 
 TRANSITIONS: Final[dict[RunState, frozenset[RunState]]] = {
     RunState.QUEUED: frozenset({RunState.STARTING, RunState.STOPPED, RunState.FAILED}),
-    RunState.STARTING: _ENDS | {RunState.RUNNING, RunState.STOPPING, RunState.RETRYING},
+    RunState.STARTING: _ENDS | {RunState.RUNNING, RunState.STALLED, RunState.STOPPING, RunState.RETRYING},
     RunState.RUNNING: _ENDS | {RunState.STALLED, RunState.STOPPING, RunState.RETRYING},
     RunState.STALLED: _ENDS | {RunState.RUNNING, RunState.STOPPING, RunState.RETRYING},
     RunState.STOPPING: _ENDS,

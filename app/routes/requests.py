@@ -9,6 +9,7 @@ from pydantic import AfterValidator, Field
 
 from app.domain.run_states import RunState
 from app.routes.inputs import Body, Query
+from app.services.run_policy import MAX_STALL_S, MIN_STALL_S
 from trainer.protocol.events import EventType
 
 
@@ -32,7 +33,15 @@ class Policy(Body):
     """What to do when a run gets into trouble."""
 
     max_attempts: int | None = Field(default=None, ge=1, le=20)
-    on_stall: Literal["report", "retry", "stop"] | None = None
+    on_stall: Literal["report", "retry", "stop"] | None = Field(
+        default=None, description="'report' is the default; 'retry' is refused for now."
+    )
+    stall_after_s: float | None = Field(
+        default=None,
+        ge=MIN_STALL_S,
+        le=MAX_STALL_S,
+        description="Seconds a training step may take until the run is stalled; other phases scale with it.",
+    )
 
 
 class TrainingRequest(Body):

@@ -22,6 +22,7 @@ from app.launchers.launcher import Launcher
 from app.services.queue import RunFeed
 from app.services.run_ids import new_run_id
 from app.services.run_plan import RunPlan, plan_run, preview_of
+from app.services.run_policy import check_policy
 from app.services.run_reader import RunReader
 from app.store import runs as run_rows
 from app.store.engine import Store
@@ -94,11 +95,13 @@ class Runs(RunReader):
         Returns:
             The run, and whether this call created it.
         Raises:
-            InvalidRequest: ``field`` names what is wrong: recipe, dataset, profile or ``params.NAME``.
+            InvalidRequest: ``field`` names what is wrong: recipe, dataset, profile, ``params.NAME`` or
+                ``policy.NAME``.
             Conflict: the key belongs to a run with other settings.
             Unavailable: over a thousand runs are waiting.
         """
         plan = plan_run(recipe, dataset, params, profile=profile, settings=self._settings)
+        wanted_policy = check_policy(policy or {})
 
         def work(session: Session) -> tuple[Run, bool]:
             if idempotency_key is not None:
@@ -111,7 +114,7 @@ class Runs(RunReader):
                 plan,
                 name=name or _default_name(session, plan),
                 tags=list(tags),
-                policy=dict(policy or {}),
+                policy=wanted_policy,
                 priority=priority,
                 idempotency_key=idempotency_key,
             )

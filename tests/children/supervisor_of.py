@@ -6,6 +6,7 @@ import logging
 import sys
 from pathlib import Path
 
+from tests.children.trainer_that_hangs import HANGS
 from trainer.protocol.run_folder import RunPaths
 from trainer.supervisor.run_lock import RunLocked
 from trainer.supervisor.supervise import supervise
@@ -20,6 +21,8 @@ def main() -> int:
 
     def make_command(root: Path, attempt: int) -> list[str]:
         program = "tests.children.trainer_that" if habit != "nothing" else "tests.children.no_such_module"
+        if habit in HANGS:
+            program = "tests.children.trainer_that_hangs"
         flags = ["-u", "-X", "faulthandler", "-P"]
         return [sys.executable, *flags, "-m", program, habit, str(root), "--attempt", str(attempt)]
 

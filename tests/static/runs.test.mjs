@@ -6,6 +6,7 @@ import { STATE_NAMES } from "../../static/js/lib/states.js";
 import { endWords } from "../../static/js/pages/run/banner.js";
 import { eventWords } from "../../static/js/pages/run/event_words.js";
 import { actionsFor } from "../../static/js/pages/run/header.js";
+import { stallStory, stallWords } from "../../static/js/pages/run/stall.js";
 
 const run = {
   id: "r1", name: "First try", recipe: "two_tower", dataset: "/in/box/my.pairs.jsonl", tags: ["night"], state: "running",
@@ -74,8 +75,20 @@ test("small facts", () => {
   assert.equal(runningSeconds({ ...run, state: "stopped", ended_at: 1040 }, 9999), 40);
 });
 
+test("a stall says what kind it is, and where the main thread stands until it gets going again", () => {
+  assert.deepEqual(stallWords("deadlocked: no progress for 61 s"), { title: "Deadlocked: nothing moves any more", text: "no progress for 61 s" });
+  assert.deepEqual(stallWords("something else"), { title: "Alive, but not advancing", text: "something else" });
+  const began = { type: "stall", what: "began", attempt: 2, verdict: "deadlocked", text: "waits" };
+  const stacks = { type: "stacks", attempt: 2, verdict: "deadlocked", frame: "wait (a.py:1)", caller: "step (b.py:2)", code: "lock", text: "Thread 1\n  beat\n\nCurrent thread 2\n  wait\n" };
+  assert.deepEqual(stallStory([began, stacks], 2)?.threads, ["Current thread 2\n  wait", "Thread 1\n  beat"]);
+  assert.equal(stallStory([began, stacks], 3), null);
+  assert.equal(stallStory([began, stacks, { ...began, what: "ended" }], 2), null);
+  assert.equal(eventWords(began), "deadlocked: waits");
+  assert.equal(eventWords(stacks), "it stands in wait (a.py:1) (lock)");
+});
+
 test("events read like sentences, unknown ones show what they hold", () => {
   assert.equal(eventWords({ type: "attempt", what: "ended", attempt: 2, exit_signal: 11 }), "attempt 2 ended: killed by SIGSEGV (11)");
   assert.equal(eventWords({ type: "snapshot", summary: { accuracy: 0.5, avg_loss: 1.25 } }), "50.0 % correct, loss 1.25");
-  assert.equal(eventWords({ type: "stall", t: 1, seq: 2, verdict: "deadlock" }), '{"verdict":"deadlock"}');
+  assert.equal(eventWords({ type: "finding", t: 1, seq: 2, cause: "disk" }), '{"cause":"disk"}');
 });

@@ -9,15 +9,13 @@ neither memory nor the interpreter lock.
 from __future__ import annotations
 
 import argparse
-import faulthandler
 import logging
-import os
-import signal
 import sys
 from pathlib import Path
 
 from trainer.engine.process import train_run
 from trainer.protocol.run_folder import RunPaths
+from trainer.telemetry.stack_dumps import answer_with_stacks
 
 
 def main() -> None:
@@ -33,11 +31,7 @@ def main() -> None:
     paths = RunPaths(arguments.run_dir.absolute())
     if not paths.spec.exists():
         parser.error(f"{paths.root} is not a run folder: it has no spec.json")
-    stacks = paths.attempt(arguments.attempt) / "stacks.txt"
-    stacks.parent.mkdir(parents=True, exist_ok=True)
-    # Never closed: a process stuck in its last moments must still be able to say where.
-    descriptor = os.open(stacks, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
-    faulthandler.register(signal.SIGUSR1, file=descriptor, all_threads=True)
+    answer_with_stacks(paths, attempt=arguments.attempt)
     logging.basicConfig(
         stream=sys.stdout, level=logging.INFO, format="%(asctime)s %(message)s", datefmt="%H:%M:%S"
     )

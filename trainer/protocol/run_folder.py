@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -82,6 +83,10 @@ class RunPaths:
         """Standard output and error of one attempt, as the trainer wrote it."""
         return self.attempt(attempt) / "output.log"
 
+    def stacks(self, attempt: int) -> Path:
+        """Where the trainer writes its threads' stacks at SIGUSR1, one dump after the other."""
+        return self.attempt(attempt) / "stacks.txt"
+
     def environment(self, attempt: int) -> Path:
         """``{"command": [...], "variables": [{"name", "value", "reason", "source"}]}``."""
         return self.attempt(attempt) / "environment.json"
@@ -146,11 +151,13 @@ class Heartbeat:
 
     @classmethod
     def load(cls, path: Path) -> Heartbeat | None:
-        """The last complete heartbeat, or None where there is none yet."""
+        """The last complete heartbeat, or None where there is none yet, or no readable one."""
         try:
-            return cls(**json.loads(path.read_bytes()))
-        except (OSError, ValueError, TypeError):
+            beat = cls(**json.loads(path.read_bytes()))
+            is_sound = math.isfinite(beat.progress_at + beat.beat_at + beat.t + beat.step + beat.attempt)
+        except (OSError, ValueError, TypeError, OverflowError):
             return None
+        return beat if is_sound and isinstance(beat.phase, str) else None
 
 
 @dataclass(frozen=True)

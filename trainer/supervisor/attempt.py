@@ -18,6 +18,7 @@ from trainer.protocol.events import EventType
 from trainer.protocol.files import write_atomic
 from trainer.protocol.run_folder import RunPaths, RunSpec
 from trainer.supervisor.console import Console
+from trainer.supervisor.hang_report import HangReport
 from trainer.supervisor.own_spool import OwnSpool
 from trainer.supervisor.process import ExitStatus, Trainer, spawn
 from trainer.supervisor.pulse import Pulse
@@ -26,6 +27,7 @@ from trainer.supervisor.samples import Sampler
 from trainer.supervisor.stop import StopLadder
 from trainer.supervisor.tally import Tally
 from trainer.supervisor.tree import ProcessTree, children_now
+from trainer.supervisor.watch import Watch, Word
 
 MakeCommand = Callable[[Path, int], list[str]]
 LOOK_EVERY_S = 0.05
@@ -70,6 +72,8 @@ class Attempt:
         self.pulse = Pulse(
             paths, attempt=number, spool=spool, sampler=Sampler(self.tree), step=lambda: self.tally.step
         )
+        self._heard_at = time.monotonic()
+        self.hangs = self._hang_report(spec, from_step)
         self.pulse.start()
         spool.append(
             EventType.ATTEMPT,
@@ -81,14 +85,32 @@ class Attempt:
             environment=shown,
         )
 
+    def _hang_report(self, spec: RunSpec, from_step: int) -> HangReport:
+        return HangReport(
+            self._paths,
+            attempt=self.number,
+            trainer=self.trainer,
+            spool=self._spool,
+            watch=Watch(self.trainer.pid, root=self._paths.root, policy=spec.policy, from_step=from_step),
+            policy=spec.policy,
+        )
+
     def look(self, stop: StopLadder) -> ExitStatus | None:
         """Read what is new, do what is due; the exit status once the trainer has ended."""
         status = self.trainer.poll()  # before reading: what it wrote until its end is then read below
-        self.tally.update()
+        if self.tally.update():
+            self._heard_at = time.monotonic()
         self._console.update(last=status is not None)
         if status is None:
             stop.advance(self.trainer, self.tree)
         return status
+
+    def look_for_hangs(self) -> bool:
+        """Judge whether the trainer advances; whether there is something new to say about it."""
+        if not self.hangs.is_due():
+            return False
+        word = Word(self.pulse.heartbeat(), self._heard_at, self.tally.phase, self.tally.step)
+        return self.hangs.look(word, gpu_percent=self.pulse.gpu_percent)
 
     def finish(self, status: ExitStatus) -> list[int]:
         """Clear away what the trainer left running and record its end; returns what could not be killed."""

@@ -29,6 +29,7 @@ from pathlib import Path
 import psutil
 
 from trainer.protocol.files import write_atomic
+from trainer.supervisor.process_state import catches
 
 _PR_SET_PDEATHSIG = 1
 _PR_SET_CHILD_SUBREAPER = 36
@@ -78,6 +79,13 @@ class Trainer:
         """SIGTERM, and SIGCONT so that a suspended trainer can obey it."""
         for number in (signal.SIGTERM, signal.SIGCONT):
             self._send(number)
+
+    def ask_for_stacks(self) -> bool:
+        """SIGUSR1 to a trainer that has a handler for it, which would else die of it; whether it was sent."""
+        if self.poll() is not None or not catches(self.pid, signal.SIGUSR1):
+            return False
+        self._send(signal.SIGUSR1)
+        return True
 
     def kill(self) -> None:
         """SIGKILL to the trainer alone; its tree is another matter."""

@@ -46,6 +46,11 @@ class Pulse:
         self._thread.join(timeout=10.0)
         self._sync.sync()
 
+    @property
+    def gpu_percent(self) -> float:
+        """Use of the run's GPUs at the last sample; 0 where it has none."""
+        return self._newest.get("gpu_percent", 0.0)
+
     def heartbeat(self) -> Heartbeat | None:
         """The trainer's last beat in this attempt."""
         heartbeat = Heartbeat.load(self._paths.heartbeat)

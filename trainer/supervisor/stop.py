@@ -23,6 +23,7 @@ class StopLadder:
         self._lock = threading.Lock()
         self._wants_kill = False
         self._wants_stop = False
+        self._is_wish = False
         self.killed_after_s: float | None = None
         self.survivors: list[int] = []
 
@@ -32,13 +33,22 @@ class StopLadder:
         return self._wants_stop
 
     @property
+    def wished(self) -> bool:
+        """Whether the end was asked for by people, and not by the run's own policy alone."""
+        return self._is_wish
+
+    @property
     def kill_requested(self) -> bool:
         """Whether somebody did not want to wait for the grace to pass."""
         return self._wants_kill
 
-    def request(self, *, kill: bool = False) -> bool:
-        """Ask for an end; asking again changes nothing, unless it is for a kill. True the first time."""
+    def request(self, *, kill: bool = False, is_wish: bool = True) -> bool:
+        """Ask for an end; asking again changes nothing, unless it is for a kill. True the first time.
+
+        ``is_wish`` is False where a policy asks and nobody in person.
+        """
         with self._lock:
+            self._is_wish = self._is_wish or is_wish
             first = not self._wants_stop
             self._wants_stop = True
             self._wants_kill = self._wants_kill or kill

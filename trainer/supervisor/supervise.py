@@ -79,6 +79,7 @@ class _Supervision:
         self._told_running = False
         self._ended = False
         self._abandoned = False
+        self._ended_for = ""  # the stall for which the policy ended the trainer
 
     def run(self, drain_s: float) -> ExitRecord:
         """Everything from here to the end of the supervisor."""
@@ -117,6 +118,8 @@ class _Supervision:
             stop_requested=self._stop.requested,
             killed_after_s=self._stop.killed_after_s,
         )
+        if self._ended_for and not self._stop.wished and verdict.state == "stopped":
+            verdict = Verdict("failed", f"ended by its policy, because it was {self._ended_for}")
         if survivors:
             pids = ", ".join(map(str, sorted(set(survivors))))
             verdict = Verdict(verdict.state, f"{verdict.reason}; processes {pids} cannot be killed")
@@ -126,6 +129,7 @@ class _Supervision:
         told_stopping = False
         while (status := attempt.look(self._stop)) is None:
             self._tell_running(attempt)
+            self._look_for_hangs(attempt)
             if self._stop.requested and not told_stopping:
                 told_stopping = True
                 grace_s = 0.0 if self._stop.kill_requested else self._spec.stop_grace_s
@@ -143,6 +147,18 @@ class _Supervision:
             self._told_running = True
             self._tell("running", "the trainer reports")
 
+    def _look_for_hangs(self, attempt: Attempt) -> None:
+        """Tell when the trainer stalls or advances again; a trainer that is to stop has its grace instead."""
+        if self._stop.requested:
+            return
+        if attempt.look_for_hangs():
+            stalled = attempt.hangs.stall is not None
+            self._told_running = self._told_running or not stalled
+            self._tell(*("stalled", attempt.hangs.reason) if stalled else ("running", "it advances again"))
+        if attempt.hangs.wants_stop:
+            self._ended_for = attempt.hangs.reason
+            self._stop.request(is_wish=False)
+
     def _end(self, verdict: Verdict, status: ExitStatus | None, started_at: float) -> ExitRecord:
         """Write the end where every restart finds it, then tell it."""
         self._ended = True
@@ -154,7 +170,7 @@ class _Supervision:
             reason=verdict.reason,
             exit_code=status.code if status is not None else None,
             exit_signal=status.signal if status is not None else None,
-            stop_requested=self._stop.requested,
+            stop_requested=self._stop.wished,
             step=tally.step if tally is not None else 0,
             started_at=started_at,
             ended_at=time.time(),

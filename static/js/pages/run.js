@@ -7,6 +7,7 @@ import { ChartsPanel } from "./run/charts_panel.js";
 import { Header } from "./run/header.js";
 import { LogPanel } from "./run/log_panel.js";
 import { SeriesStore } from "./run/series_store.js";
+import { showStall } from "./run/stall.js";
 import { showAttempts, showCheckpoints, showConfig, showEnvironment, showEvents } from "./run/tables.js";
 
 /** @typedef {import("../lib/run_facts.js").Run} Run */
@@ -55,7 +56,7 @@ function setMarks() {
 
 async function reloadLists() {
   try {
-    [known.checkpoints, known.attempts] = await Promise.all([showCheckpoints(path), showAttempts(path)]);
+    [known.checkpoints, known.attempts] = await Promise.all([showCheckpoints(path), showAttempts(path), showStall(path, run)]);
     setMarks();
     if (tab === "events") await showEvents(path);
     if (tab === "environment") await showEnvironment(path, run);
@@ -80,7 +81,7 @@ live.on("points", (push) => push.run === run.id && store.take(push));
 live.on("output", (push) => push.run === run.id && log.take(push));
 live.on("event", (event) => {
   if (event.run !== run.id) return;
-  if (["checkpoint", "attempt", "state", "finished"].includes(event.type) || tab === "events") listsSoon();
+  if (["checkpoint", "attempt", "state", "finished", "stall", "stacks"].includes(event.type) || tab === "events") listsSoon();
   // points of the earlier attempt beyond the place it goes on from are superseded
   if (event.type === "attempt" && event.what === "started" && event.attempt > 1) store.reload().catch(toastError);
   if (event.type === "alert") toast(event.title ?? "Alert", { tone: event.level === "info" ? "good" : "bad", hint: event.text });

@@ -176,6 +176,21 @@ def test_the_life_of_a_run_is_told_by_its_supervisor(store: Store, ingest: Inges
         ]  # fmt: skip
 
 
+def test_a_stall_begins_and_ends_by_the_word_of_the_supervisor(store: Store, ingest: Ingest) -> None:
+    def told(first: int, *events: dict[str, Any]) -> str:
+        ingest.accept(events_batch(first, *events, stream=Stream.SUPERVISOR))
+        return str(state_of(store).state)
+
+    stall = {"type": "stall", "what": "began", "verdict": "deadlocked", "text": "no progress", "step": 3}
+    assert told(1, stall, {"type": "state", "state": "stalled", "reason": "deadlocked: no"}) == "stalled"
+    assert told(3, {"type": "state", "state": "stalled", "reason": "deadlocked: no. It stands"}) == "stalled"
+    assert state_of(store).reason == "deadlocked: no. It stands"
+    assert told(4, {"type": "state", "state": "running", "reason": "it advances again"}) == "running"
+    with store.read() as session:
+        kept = runs.events(session, "run-1", types=["stall"], limit=10)
+        assert [event.body["verdict"] for event in kept] == ["deadlocked"]
+
+
 def test_late_events_never_drag_an_ended_run_back(store: Store, ingest: Ingest) -> None:
     ingest.accept(events_batch(1, {"type": "state", "state": "finished"}))
     ingest.accept(

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,10 +23,13 @@ ROOT = Path(__file__).resolve().parents[3]
 STARTED: list[subprocess.Popen[bytes]] = []
 
 
-def new_run(folder: Path, *, grace_s: float = 5.0, url: str | None = None) -> RunPaths:
+def new_run(
+    folder: Path, *, grace_s: float = 5.0, url: str | None = None, policy: dict[str, Any] | None = None
+) -> RunPaths:
     """A run folder with its spec, and with token and address when it belongs to a dashboard."""
     paths = RunPaths(folder / "run-1")
-    RunSpec("run-1", "a run", "two_tower", "none", {}, 0.0, str(folder), stop_grace_s=grace_s).save(paths)
+    spec = RunSpec("run-1", "a run", "two_tower", "none", {}, 0.0, str(folder), stop_grace_s=grace_s)
+    replace(spec, policy=policy or {}).save(paths)
     if url is not None:
         write_atomic(paths.token, TOKEN.encode(), mode=0o600)
         write_atomic(paths.uplink, json.dumps({"url": url}).encode())

@@ -2,6 +2,7 @@
 import { h, icon } from "../../lib/dom.js";
 import { formatCount, formatDuration, formatExit } from "../../lib/format.js";
 import { runningSeconds } from "../../lib/run_facts.js";
+import { stallWords } from "./stall.js";
 
 /** @typedef {import("../../lib/run_facts.js").Run} Run */
 
@@ -24,7 +25,7 @@ export function endWords(run) {
     case "lost":
       return { tone: "warn", icon: "lost", title: "Lost: its supervisor is gone, and nobody can know how it ended", text: reason || "This happens when the machine was switched off. Start goes on from its last checkpoint." };
     case "stalled":
-      return { tone: "warn", icon: "stalled", title: "Alive, but not advancing", text: reason };
+      return { tone: "warn", icon: "stalled", title: stallWords(run.reason ?? "").title, text: reason && sentence(stallWords(run.reason ?? "").text) };
     default:
       return null;
   }

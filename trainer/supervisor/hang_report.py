@@ -1,0 +1,113 @@
+"""Tells what the watch finds: ``stall`` and ``stacks`` events, and what a policy wants done about it."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any, Final
+
+from trainer.protocol.events import EventType
+from trainer.protocol.run_folder import RunPaths
+from trainer.supervisor.hangs import Hang
+from trainer.supervisor.own_spool import OwnSpool
+from trainer.supervisor.process import Trainer
+from trainer.supervisor.stacks import StackRequest, place, threads
+from trainer.supervisor.watch import Stall, Watch, Word
+
+log = logging.getLogger(__name__)
+_REPORT: Final = "report"
+_STOP: Final = "stop"
+
+
+class HangReport:
+    """Watches one attempt for the supervisor's loop and spools what there is to tell.
+
+    ``stall`` is the present verdict; ``reason`` says it in words, with the
+    place where the trainer stands once that is known.
+    """
+
+    def __init__(
+        self,
+        paths: RunPaths,
+        *,
+        attempt: int,
+        trainer: Trainer,
+        spool: OwnSpool,
+        watch: Watch,
+        policy: dict[str, Any],
+    ) -> None:
+        self._stacks = paths.stacks(attempt)
+        self._attempt = attempt
+        self._trainer = trainer
+        self._spool = spool
+        self._watch = watch
+        self._stops = policy.get("on_stall", _REPORT) == _STOP
+        self._request: StackRequest | None = None
+        self._place = ""
+        self._told: Stall | None = None
+
+    @property
+    def stall(self) -> Stall | None:
+        """The present verdict; None while the trainer is healthy."""
+        return self._told
+
+    @property
+    def reason(self) -> str:
+        """The present verdict in words; empty while the trainer is healthy."""
+        return "" if self._told is None else f"{self._told.hang}: {self._told.words}{self._place}"
+
+    @property
+    def wants_stop(self) -> bool:
+        """Whether the run's policy ends it now: it is stalled, and its stacks were taken or cannot be."""
+        return self._stops and self._told is not None and self._request is None
+
+    def is_due(self) -> bool:
+        """Whether :meth:`look` has anything to do; a stack dump is followed at every turn."""
+        return self._request is not None or self._watch.is_due()
+
+    def look(self, word: Word, *, gpu_percent: float) -> bool:
+        """Look at trainer and stack dump; whether the state or its reason is another one now."""
+        changed = False
+        if self._watch.is_due() and self._watch.look(word, gpu_percent=gpu_percent):
+            self._tell(word)
+            changed = True
+        return self._follow_dump(word) or changed
+
+    def _tell(self, word: Word) -> None:
+        stall, before = self._watch.stall, self._told
+        self._told, self._place = stall, ""
+        self._request = None
+        if stall is not None:
+            log.warning("%s", self.reason)
+            self._event(EventType.STALL, word, what="began", **stall.to_json())
+            if stall.hang is not Hang.STOPPED:  # suspended it would answer only when it is continued
+                self._request = StackRequest(self._trainer, self._stacks)
+        elif before is not None:
+            log.warning("the trainer advances again")
+            self._event(EventType.STALL, word, what="ended", verdict=before.hang.value)
+
+    def _follow_dump(self, word: Word) -> bool:
+        request, stall = self._request, self._told
+        if request is None or stall is None:
+            return False
+        if not request.is_over:
+            request.look()
+            if not request.is_over:
+                return False
+        self._request = None
+        stacks = threads(request.text)
+        found = place(stacks, stall.hang)
+        if found is None:
+            return False
+        self._place = f". It stands in {found.frame}: {found.kind}"
+        self._event(
+            EventType.STACKS,
+            word,
+            verdict=stall.hang.value,
+            num_threads=len(stacks),
+            text=request.text,
+            **found.to_json(),
+        )
+        return True
+
+    def _event(self, kind: EventType, word: Word, **fields: Any) -> None:
+        self._spool.append(kind, attempt=self._attempt, step=word.step, **fields)

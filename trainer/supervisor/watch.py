@@ -1,0 +1,178 @@
+"""Decides, from outside, whether a trainer advances: about once a second, without ever waiting for it.
+
+Everything is measured on the monotonic clock.  When the watch itself had no
+turn for a while (a suspended container, a machine under water) nobody's
+silence counts from before that.
+"""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections import deque
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from trainer.protocol.events import Phase
+from trainer.protocol.run_folder import Heartbeat
+from trainer.supervisor import process_state
+from trainer.supervisor.hangs import Evidence, Hang, in_words, verdict
+from trainer.supervisor.limits import Limits
+from trainer.supervisor.process_state import ProcessState
+
+EVERY_S: Final = 0.5
+_ABSENT_S: Final = 5.0
+_WINDOW_S: Final = 10.0
+_MEASURE_S: Final = 0.9
+_FULL_BYTES: Final = 64 * 1024
+_SURE_AFTER: Final = 10  # looks that agree before a stall is said to be of another kind
+
+
+@dataclass(frozen=True)
+class Stall:
+    """A verdict with its evidence; ``limit_s`` is the limit that was passed."""
+
+    hang: Hang
+    evidence: Evidence
+    limit_s: float
+
+    @property
+    def words(self) -> str:
+        """The verdict in a sentence."""
+        return in_words(self.hang, self.evidence)
+
+    def to_json(self) -> dict[str, Any]:
+        """The fields of a ``stall`` event."""
+        seen = self.evidence
+        return {
+            "verdict": self.hang.value,
+            "text": self.words,
+            "phase": seen.phase,
+            "limit_s": round(self.limit_s, 1),
+            "progress_age_s": round(seen.progress_age_s, 1),
+            "beat_age_s": round(seen.beat_age_s, 1),
+            "cpu_percent": None if seen.cpu_percent is None else round(seen.cpu_percent, 1),
+            "waits_for": seen.waits_for.value if seen.waits_for else None,
+        }
+
+
+@dataclass(frozen=True)
+class Word:
+    """What the trainer has said so far: its last heartbeat, and what its spool holds.
+
+    ``heard_at`` is when the spool last grew (monotonic), or when the attempt began.
+    """
+
+    beat: Heartbeat | None
+    heard_at: float
+    phase: str | None
+    step: int
+
+
+@dataclass(frozen=True)
+class _Sample:
+    at: float
+    cpu_s: float
+    is_running: bool
+
+
+class Watch:
+    """Watches one attempt; ``stall`` is the present verdict, None while the trainer is healthy."""
+
+    def __init__(self, pid: int, *, root: Path, policy: dict[str, Any], from_step: int) -> None:
+        self.stall: Stall | None = None
+        self.limits = Limits(policy)
+        self._pid = pid
+        self._root = root
+        self._from_step = from_step
+        self._started_at = self._looked_at = self._counts_from = time.monotonic()
+        self._samples: deque[_Sample] = deque()
+        self._was_suspended = False
+        self._doubts = 0
+
+    def is_due(self) -> bool:
+        """Whether it is time for the next look."""
+        return time.monotonic() - self._looked_at >= EVERY_S
+
+    def look(self, word: Word, *, gpu_percent: float = 0.0) -> bool:
+        """Look once; whether the verdict is another one now."""
+        now = time.monotonic()
+        was_absent = now - self._looked_at > _ABSENT_S and self.stall is None
+        self._looked_at = now
+        is_suspended = process_state.is_suspended(self._pid)
+        if is_suspended is None:  # it has ended: that is judged by its exit status
+            return False
+        if was_absent or (self._was_suspended and not is_suspended):
+            self._count_from(now)
+        self._was_suspended = is_suspended
+        if word.beat is not None and word.beat.beat_at >= self._counts_from:
+            self.limits.learn(word.beat)
+        return self._conclude(self._judge(word, now, gpu_percent))
+
+    def _count_from(self, now: float) -> None:
+        """Forget the silence until now: nobody could have spoken."""
+        self._counts_from = now
+        self._samples.clear()
+        self.limits.forget_last()
+
+    def _judge(self, word: Word, now: float, gpu_percent: float) -> Stall | None:
+        beat = word.beat
+        beat_at = beat.beat_at if beat is not None else self._started_at
+        progress_at = max(word.heard_at, beat.progress_at if beat is not None else self._started_at)
+        progress_age_s = now - max(progress_at, self._counts_from)
+        phase = word.phase or (beat.phase if beat is not None else Phase.LOADING.value)
+        step = max(word.step, beat.step if beat is not None else 0)
+        limit_s = self.limits.limit_s(phase, has_stepped=step > self._from_step)
+        beat_age_s = now - max(beat_at, self._counts_from)
+        state = None
+        if self.stall is not None or progress_age_s >= limit_s - _WINDOW_S:
+            state = process_state.look(self._pid)
+            if state is None:
+                return self.stall
+        seen = Evidence(
+            phase=phase,
+            beat_age_s=beat_age_s,
+            progress_age_s=progress_age_s,
+            cpu_percent=self._cpu_percent(state, now, quiet_since=now - progress_age_s) if state else None,
+            running_share=sum(sample.is_running for sample in self._samples) / max(1, len(self._samples)),
+            gpu_percent=gpu_percent,
+            is_suspended=self._was_suspended,
+            waits_for=state.waits_for if state else None,
+            is_disk_full=beat_age_s > _ABSENT_S and _is_full(self._root),
+        )
+        hang = verdict(seen, limit_s=limit_s, suspended_limit_s=self.limits.suspended_s)
+        return None if hang is None else Stall(hang, seen, limit_s)
+
+    def _conclude(self, found: Stall | None) -> bool:
+        """Begin and end a stall at once; call it another kind only when that stays so."""
+        present = self.stall
+        if found is None or present is None or found.hang is present.hang:
+            self._doubts = 0
+            if (found is None) is (present is None):
+                return False
+            self.stall = found
+            return True
+        self._doubts += 1
+        if self._doubts < _SURE_AFTER:
+            return False
+        self._doubts = 0
+        self.stall = found
+        return True
+
+    def _cpu_percent(self, state: ProcessState, now: float, *, quiet_since: float) -> float | None:
+        """What the tree computed lately, not counting what it did before it fell silent."""
+        while self._samples and self._samples[0].at < max(quiet_since, now - _WINDOW_S):
+            self._samples.popleft()
+        self._samples.append(_Sample(now, state.cpu_s, state.is_running))
+        first = self._samples[0]
+        if now - first.at < _MEASURE_S:
+            return None
+        return max(0.0, 100.0 * (state.cpu_s - first.cpu_s) / (now - first.at))
+
+
+def _is_full(folder: Path) -> bool:
+    try:
+        return shutil.disk_usage(folder).free < _FULL_BYTES
+    except OSError:
+        return False
