@@ -14,6 +14,7 @@ const WORDS = {
   dataset: (e) => [e.name, ...Object.entries(e.counts ?? {}).map(([name, count]) => `${formatNumber(count)} ${name}`)].join(", "),
   finished: (e) => e.reason ?? "",
   attempt: (e) => (e.what === "ended" ? `attempt ${e.attempt} ended: ${formatExit(e.exit_code, e.exit_signal) || "unknown"}` : `attempt ${e.attempt} started as process ${e.pid ?? "?"}`),
+  finding: (e) => `${e.id}: ${e.cause}`,
   state: (e) => [e.state, e.reason, formatExit(e.exit_code, e.exit_signal)].filter(Boolean).join(": "),
 };
 
