@@ -158,8 +158,8 @@ class EventListAnswer(Answer):
 class FindingListAnswer(Answer):
     """Why attempts failed, newest attempt first, then best first.
 
-    Each has ``id``, ``cause``, ``remedy``, ``confidence`` (0..1), ``lines``, ``source``, ``rungs``; those of a
-    run also ``attempt`` and ``step``.
+    Each has ``id``, ``cause``, ``remedy``, ``confidence`` (0..1), ``lines``, ``source``, ``rungs``; those of
+    a run also ``attempt`` and ``step``.
     """
 
     findings: list[dict[str, Any]]

@@ -8,6 +8,7 @@ from apiflask import APIFlask
 
 from app.routes import (
     datasets_api,
+    diagnosis_api,
     evolution_api,
     metrics_api,
     openapi,
@@ -23,6 +24,7 @@ BLUEPRINTS: Final = (
     recipes_api.bp,
     datasets_api.bp,
     evolution_api.bp,
+    diagnosis_api.bp,
 )
 
 

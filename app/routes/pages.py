@@ -74,6 +74,13 @@ def evolution_of(dataset: str) -> ResponseReturnValue:
     )
 
 
+@bp.get("/diagnose")
+@requires("viewer")
+def diagnose() -> ResponseReturnValue:
+    """Paste or drop a log, and be told why its training died."""
+    return render_template("diagnose.html")
+
+
 @bp.get("/favicon.ico")
 @public
 def favicon() -> ResponseReturnValue:

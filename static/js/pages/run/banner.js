@@ -61,7 +61,11 @@ export function sureness(finding) {
 /** Why it died and what helps, next to the buttons. @param {Run} run @param {Finding[]} findings */
 export function findingCard(run, findings) {
   const finding = bestFinding(run, findings);
-  if (!finding) return null;
+  return finding ? cardOf(finding, "Start goes on from the last good checkpoint.") : null;
+}
+
+/** One finding in words. @param {Finding} finding @param {unknown} [advice] a last sentence */
+export function cardOf(finding, advice) {
   const source = finding.source.startsWith("https://")
     ? h("a", { href: finding.source, rel: "noreferrer", target: "_blank" }, "Where this is known from")
     : finding.source && h("span", { class: "muted" }, `Known from: ${finding.source}`);
@@ -72,7 +76,7 @@ export function findingCard(run, findings) {
     h("p", { text: finding.cause }),
     h("p", {}, h("strong", {}, "What helps: "), finding.remedy),
     finding.lines.length ? h("pre", { class: "finding-lines", text: finding.lines.join("\n") }) : null,
-    h("p", { class: "finding-foot" }, source, h("span", { class: "muted", text: "Start goes on from the last good checkpoint." })),
+    h("p", { class: "finding-foot" }, source, typeof advice === "string" ? h("span", { class: "muted", text: advice }) : null),
   );
 }
 
