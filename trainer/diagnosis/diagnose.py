@@ -105,7 +105,7 @@ def _weaker(matches: list[Match], evidence: Evidence, log: Log, chain: Chain | N
     if died and not found:
         found.append(unknown(evidence, log, chain))
     quiet = [match for match in symptoms if match not in telling] + warnings
-    if chain is None:
+    if chain is None and (evidence.ended_badly or not log.progress):
         found += [_finding(match.signature.id, match, log, 0.2) for match in quiet]
     return found[:_MOST_FINDINGS]
 

@@ -8,8 +8,8 @@ from trainer.diagnosis.finding import Role, Signature
 
 NAN_LOSS: Final = Signature(
     "nan_loss",
-    r"NaN/Inf loss|\b(?<!best_)(?<!best )(?<!min_)(?:train[_/]|eval[_/]|val[_/])?[Ll]oss['\"]?\s*(?:[:=]"
-    r"|is)\s*['\"]?"
+    r"NaN/Inf loss|\b(?<!best_)(?<!best )(?<!min_)(?:train[_/]|eval[_/]|val[_/])?[Ll]oss['\"]?(?:\s*[:=]\s*"
+    r"|\s+is\s+|\s+)['\"]?"
     r"[-+]?(?:nan|inf)\b|\bgrad_norm['\"]?\s*[:=]\s*['\"]?nan\b|NonFiniteLoss"
     r"|probability tensor contains either .?inf.?, .?nan.?|Function '\w+' returned nan values"
     r"|[Ll]oss (?:is|became|went) (?:nan|inf|NaN|non-finite|not finite)\b",

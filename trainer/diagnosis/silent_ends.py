@@ -9,8 +9,8 @@ from trainer.diagnosis.evidence import Evidence
 from trainer.diagnosis.log_text import Log
 
 _FINITE: Final = re.compile(
-    r"(?<!best_)(?<!best )(?<!min_)(?<!eval_)\b[Ll]oss['\"]?\s*(?:[:=]"
-    r"|is)\s*['\"]?([-+]?\d[\d.]*(?:[eE][-+]?\d+)?)"
+    r"(?<!best_)(?<!best )(?<!min_)(?<!eval_)\b[Ll]oss['\"]?(?:\s*[:=]\s*"
+    r"|\s+is\s+|\s+)['\"]?([-+]?\d[\d.]*(?:[eE][-+]?\d+)?)"
 )
 _NOT_A_NUMBER: Final = re.compile(r"(?i)\bnan\b|\binf\b")
 
