@@ -155,6 +155,16 @@ class EventListAnswer(Answer):
     events: list[dict[str, Any]]
 
 
+class FindingListAnswer(Answer):
+    """Why attempts failed, newest attempt first, then best first.
+
+    Each has ``id``, ``cause``, ``remedy``, ``confidence`` (0..1), ``lines``, ``source``, ``rungs``; those of
+    a run also ``attempt`` and ``step``.
+    """
+
+    findings: list[dict[str, Any]]
+
+
 class LogsAnswer(Answer):
     """A piece of an attempt's output. ``offset`` and ``next_offset`` count bytes."""
 

@@ -8,6 +8,7 @@ from apiflask import APIFlask
 
 from app.routes import (
     datasets_api,
+    diagnosis_api,
     doctor_api,
     evolution_api,
     metrics_api,
@@ -25,6 +26,7 @@ BLUEPRINTS: Final = (
     datasets_api.bp,
     doctor_api.bp,
     evolution_api.bp,
+    diagnosis_api.bp,
 )
 
 

@@ -81,6 +81,13 @@ def doctor() -> ResponseReturnValue:
     return render_template("doctor.html")
 
 
+@bp.get("/diagnose")
+@requires("viewer")
+def diagnose() -> ResponseReturnValue:
+    """Paste or drop a log, and be told why its training died."""
+    return render_template("diagnose.html")
+
+
 @bp.get("/favicon.ico")
 @public
 def favicon() -> ResponseReturnValue:

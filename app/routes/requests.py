@@ -64,6 +64,15 @@ class RunRequest(TrainingRequest):
     priority: Priority = 0
 
 
+class DiagnosisRequest(Body):
+    """A log of any training, and what else is known of its end."""
+
+    text: str = Field(max_length=1_000_000, description="The log, or its beginning and end.")
+    exit_code: int | None = Field(default=None, ge=-(2**32), le=2**32, description="Signals as -N or 128+N.")
+    platform: Literal["linux", "darwin", "windows"] = "linux"
+    stopped_by_user: bool = False
+
+
 class CreationHeaders(Query):
     """What makes a repeated request one run."""
 

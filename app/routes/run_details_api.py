@@ -12,6 +12,7 @@ from app.routes.answers import (
     CheckpointListAnswer,
     EnvironmentAnswer,
     EventListAnswer,
+    FindingListAnswer,
     LogsAnswer,
 )
 from app.routes.inputs import takes_query
@@ -59,6 +60,15 @@ def checkpoints(run_id: str) -> Response:
 def events(run_id: str, query: EventsQuery) -> Response:
     """List the newest sparse events: alerts, phases, attempts, states, snapshots."""
     return reply({"events": container().runs.events(run_id, types=_types(query.types), limit=query.limit)})
+
+
+@bp.get("/findings")
+@requires("viewer")
+@bp.output(FindingListAnswer)
+@bp.doc(tags=["Run details"])
+def findings(run_id: str) -> Response:
+    """Tell why a run's attempts failed, in words, with what helps."""
+    return reply({"findings": container().runs.findings(run_id)})
 
 
 @bp.get("/logs")

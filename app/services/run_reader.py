@@ -11,8 +11,10 @@ from app.store import logs as output_rows
 from app.store import runs as run_rows
 from app.store.engine import Store
 from app.store.models import Run
+from trainer.protocol.events import EventType
 
 MAX_CHARACTER_BYTES: Final = 4  # of UTF-8
+MAX_FINDINGS: Final = 200
 
 
 class RunReader:
@@ -92,6 +94,14 @@ class RunReader:
         with self._store.read() as session:
             run_rows.get_run(session, run_id)
             return [event_to_json(row) for row in run_rows.events(session, run_id, types=types, limit=limit)]
+
+    def findings(self, run_id: str) -> Sequence[dict[str, Any]]:
+        """Why the run's attempts failed: newest attempt first, and of one attempt the best first."""
+        with self._store.read() as session:
+            run_rows.get_run(session, run_id)
+            rows = run_rows.events(session, run_id, types=[EventType.FINDING], limit=MAX_FINDINGS)
+            told = [event_to_json(row) for row in rows]
+        return sorted(told, key=lambda finding: -int(finding.get("attempt") or 0))
 
     def output(self, run_id: str, *, attempt: int | None, offset: int, limit_bytes: int) -> dict[str, Any]:
         """A piece of an attempt's output that begins and ends between characters.

@@ -11,6 +11,7 @@ import ctypes
 import gzip
 import json
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -166,6 +167,28 @@ def raises(paths: RunPaths, reporter: Reporter, controls: Controls) -> None:
     raise ValueError("the loss went through the roof")
 
 
+def ends_in_nan(paths: RunPaths, reporter: Reporter, controls: Controls) -> None:
+    """A good end but for the numbers."""
+    steps(reporter, 1, 5)
+    reporter.metrics(6, {"train/loss": float("nan")})
+    reporter.finished(6, reason="completed", metrics={"last": {}, "best": {}})
+
+
+def runs_out_of_memory(paths: RunPaths, reporter: Reporter, controls: Controls) -> None:
+    """Asks for more than its address space."""
+    steps(reporter, 1, 5)
+    resource.setrlimit(resource.RLIMIT_AS, (2**31, 2**31))
+    bytearray(2**40)
+
+
+def aborts_for_two_openmps(paths: RunPaths, reporter: Reporter, controls: Controls) -> None:
+    """The runtime's own words, and its abort."""
+    steps(reporter, 1, 5)
+    words = "OMP: Error #15: Initializing libomp.so, but found libomp.so.5 already initialized.\n"
+    sys.stderr.write(words)
+    os.abort()
+
+
 def segfaults(paths: RunPaths, reporter: Reporter, controls: Controls) -> None:
     """Reads address 1."""
     steps(reporter, 1, 5)
@@ -212,6 +235,9 @@ HABITS: dict[str, Habit] = {
         finishes_without_a_step,
         breaks_after_finishing,
         raises,
+        ends_in_nan,
+        runs_out_of_memory,
+        aborts_for_two_openmps,
         segfaults,
         kills_itself,
         spews,

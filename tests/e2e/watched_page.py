@@ -40,10 +40,10 @@ def watch(context: BrowserContext) -> Iterator[WatchedPage]:
     watched = WatchedPage(page)
     page.add_init_script(VIOLATIONS)
     page.on("console", watched.hear)
-    page.on("pageerror", lambda error: watched.errors.append(f"page error: {error}"))
+    page.on("pageerror", lambda error: watched.errors.append(f"page error: {error.stack}"))
     page.on("dialog", lambda dialog: watched.errors.append(f"dialog: {dialog.message}"))
     try:
         yield watched
-        assert watched.errors == []
+        assert "\n".join(watched.errors) == ""
     finally:
         page.close()

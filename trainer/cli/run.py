@@ -69,6 +69,7 @@ def main(arguments: argparse.Namespace) -> int:
         bar.close()
     if record.state == "failed":
         _print_tail(paths, record, sys.stderr)
+        _print_findings(record, sys.stderr if arguments.json else sys.stdout)
     _print_table(record, sys.stderr if arguments.json else sys.stdout)
     if arguments.json:
         print(json.dumps(_result(paths, record)), flush=True)
@@ -186,7 +187,7 @@ def _result(paths: RunPaths, record: ExitRecord) -> dict[str, Any]:
         "attempt": record.attempt,
         "steps": record.step,
         "metrics": {"last": record.metrics.get("last", {}), "best": record.metrics.get("best", {})},
-        "findings": [],
+        "findings": record.findings,
     }
 
 
@@ -201,6 +202,12 @@ def _print_table(record: ExitRecord, stream: TextIO) -> None:
     print(f"{'':<{width}}  {'last':>12}  {'best':>12}", file=stream)
     for name in names:
         print(f"{name:<{width}}  {_cell(last.get(name)):>12}  {_cell(best.get(name)):>12}", file=stream)
+
+
+def _print_findings(record: ExitRecord, stream: TextIO) -> None:
+    for finding in record.findings:
+        print(f"why ({finding['id']}): {finding['cause']}", file=stream)
+        print(f"what helps: {finding['remedy']}", file=stream)
 
 
 def _cell(value: float | None) -> str:

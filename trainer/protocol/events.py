@@ -36,7 +36,7 @@ class EventType(StrEnum):
     STATE = "state"  # supervisor: state, reason
     STALL = "stall"  # supervisor, part of the hang verdicts
     STACKS = "stacks"
-    FINDING = "finding"
+    FINDING = "finding"  # supervisor, best first: id, cause, remedy, confidence, lines, source, rungs, step
 
 
 _EVENT_TYPES: Final = tuple(EventType)  # a tuple: testing a strange value against it must not raise

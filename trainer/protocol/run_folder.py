@@ -165,7 +165,8 @@ class ExitRecord:
     """How a run ended, in ``exit.json``: the truth after every restart.
 
     ``state`` is finished, stopped or failed. ``exit_code`` is None when a
-    signal ended the trainer; ``exit_signal`` is its number.
+    signal ended the trainer; ``exit_signal`` is its number. ``findings`` tell
+    why it failed, best first.
     """
 
     run_id: str
@@ -180,6 +181,7 @@ class ExitRecord:
     ended_at: float
     rusage: dict[str, float] = field(default_factory=dict)
     metrics: dict[str, dict[str, float | None]] = field(default_factory=dict)
+    findings: list[dict[str, Any]] = field(default_factory=list)
 
     def save(self, paths: RunPaths) -> None:
         write_atomic(paths.exit, json.dumps(asdict(self), indent=2).encode())

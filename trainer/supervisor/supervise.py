@@ -14,10 +14,12 @@ from collections.abc import Callable
 from types import FrameType
 from typing import Any, Final
 
+from trainer.diagnosis.finding import Finding
 from trainer.environment.command import command
 from trainer.protocol.events import Command, EventType
 from trainer.protocol.run_folder import ExitRecord, RunPaths, RunSpec
 from trainer.supervisor.attempt import LOOK_EVERY_S, Attempt, MakeCommand
+from trainer.supervisor.inquest import Inquest, last_loss_is_finite
 from trainer.supervisor.own_spool import OwnSpool
 from trainer.supervisor.process import ExitStatus, prepare_supervisor
 from trainer.supervisor.recovery import clear_leftovers, last_attempt
@@ -76,6 +78,7 @@ class _Supervision:
         self._stop = StopLadder(grace_s=spec.stop_grace_s)
         self._wake = threading.Event()
         self._attempt: Attempt | None = None
+        self._inquest: Inquest | None = None
         self._told_running = False
         self._ended = False
         self._abandoned = False
@@ -103,6 +106,7 @@ class _Supervision:
         started_at = time.time()
         if self._stop.requested:
             return self._end(Verdict("stopped", "stopped before the trainer was started"), None, started_at)
+        self._inquest = Inquest(self._paths, attempt=self._number)
         argv = self._make_command(self._paths.root, self._number)
         try:
             attempt = Attempt(self._paths, self._spec, number=self._number, spool=self._spool, argv=argv)
@@ -117,6 +121,7 @@ class _Supervision:
             step=attempt.tally.step,
             stop_requested=self._stop.requested,
             killed_after_s=self._stop.killed_after_s,
+            last_loss_is_finite=last_loss_is_finite(attempt.tally),
         )
         if self._ended_for and not self._stop.wished and verdict.state == "stopped":
             verdict = Verdict("failed", f"ended by its policy, because it was {self._ended_for}")
@@ -163,6 +168,7 @@ class _Supervision:
         """Write the end where every restart finds it, then tell it."""
         self._ended = True
         tally = self._attempt.tally if self._attempt is not None else None
+        findings = self._findings(verdict, status)
         record = ExitRecord(
             run_id=self._spec.run_id,
             attempt=self._number,
@@ -176,11 +182,14 @@ class _Supervision:
             ended_at=time.time(),
             rusage=status.rusage if status is not None else {},
             metrics=tally.metrics() if tally is not None else {},
+            findings=[finding.to_json() for finding in findings],
         )
         try:
             record.save(self._paths)
         except OSError as exc:
             log.error("the exit record cannot be written: %s", exc)
+        for finding in findings:
+            self._spool.append(EventType.FINDING, attempt=self._number, step=record.step, **finding.to_json())
         self._tell(
             verdict.state,
             verdict.reason,
@@ -191,6 +200,13 @@ class _Supervision:
         )
         log.info("run %s: %s: %s", self._spec.run_id, verdict.state, verdict.reason)
         return record
+
+    def _findings(self, verdict: Verdict, status: ExitStatus | None) -> list[Finding]:
+        """Why it failed; the log is read and judged before anybody is told of the end."""
+        if verdict.state != "failed" or self._inquest is None:
+            return []
+        tally = self._attempt.tally if self._attempt is not None else None
+        return self._inquest.findings(status, tally, stop_requested=self._stop.requested)
 
     def _tell(self, state: str, reason: str, **more: Any) -> None:
         self._spool.append(EventType.STATE, attempt=self._number, state=state, reason=reason, **more)

@@ -1,7 +1,7 @@
 """What an end means: exit status, last words and wishes become a state and a reason in words.
 
 The exit code has the last word: ``finished`` needs a code 0 *and* a trainer
-that said it had finished *and* at least one step.  ``stopped`` is a wish that
+that said it had finished *and* at least one step *and* a loss that is a number.  ``stopped`` is a wish that
 was fulfilled; a trainer that broke while stopping has failed.
 """
 
@@ -32,6 +32,7 @@ def judge(
     step: int,
     stop_requested: bool,
     killed_after_s: float | None = None,
+    last_loss_is_finite: bool | None = None,
 ) -> Verdict:
     """Return how the run ended.
 
@@ -41,6 +42,7 @@ def judge(
         step: optimizer updates done, over all attempts.
         stop_requested: somebody asked for a stop or a kill.
         killed_after_s: seconds of grace that passed before the supervisor killed the tree.
+        last_loss_is_finite: whether the newest training loss is a number; None when none was reported.
     """
     if status.signal is not None:
         return _by_signal(status.signal, stop_requested=stop_requested, killed_after_s=killed_after_s)
@@ -54,6 +56,10 @@ def judge(
         return Verdict("stopped", f"{who} at step {step}")
     if step < 1:
         return Verdict("failed", "the trainer said it had finished, but not one step was done")
+    if last_loss_is_finite is False:
+        return Verdict(
+            "failed", f"the trainer said it had finished at step {step}, but its loss is not a number"
+        )
     early = " early: the metric stopped getting better" if finished.get("reason") == "early_stop" else ""
     return Verdict("finished", f"finished{early} at step {step}")
 

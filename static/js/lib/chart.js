@@ -268,7 +268,6 @@ export function themed(layout) {
   layout.font = font;
   layout.hoverlabel = { bgcolor: token("--color-surface"), bordercolor: token("--color-border-strong"), font: { ...font, color: token("--color-text") } };
   layout.modebar = { bgcolor: "rgba(0,0,0,0)", color: token("--color-muted"), activecolor: token("--color-text") };
-  layout.transition = { duration: 0 };
   for (const name of ["xaxis", "yaxis", "yaxis2"]) {
     if (layout[name]) layout[name] = { ...axis, ...layout[name], gridcolor: grid };
   }

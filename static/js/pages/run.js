@@ -1,8 +1,9 @@
 // @ts-check
 import { get } from "../lib/api.js";
-import { debounce, find, pageJson, setText } from "../lib/dom.js";
+import { debounce, fill, find, pageJson, setText } from "../lib/dom.js";
 import { everySecond, openShell, toast, toastError } from "../lib/shell.js";
 import { tabs } from "../lib/tabs.js";
+import { findingCard } from "./run/banner.js";
 import { ChartsPanel } from "./run/charts_panel.js";
 import { Header } from "./run/header.js";
 import { LogPanel } from "./run/log_panel.js";
@@ -21,8 +22,8 @@ const header = new Header(run, () => live.now(), take);
 const log = new LogPanel(run.id);
 const charts = new ChartsPanel(pageJson("charts-json"), store, originOf(run));
 let tab = "charts";
-/** @type {{checkpoints: any[], attempts: any[]}} */
-const known = { checkpoints: [], attempts: [] };
+/** @type {{checkpoints: any[], attempts: any[], findings: any[]}} */
+const known = { checkpoints: [], attempts: [], findings: [] };
 
 /** @param {Run} one */
 function originOf(one) {
@@ -38,6 +39,7 @@ function take(fresh) {
   log.setAttempts(run.attempt);
   charts.setOrigin(originOf(run));
   if (tab === "config") showConfig(run);
+  showFinding();
   if (restarted) void reloadLists();
 }
 
@@ -54,10 +56,17 @@ function setMarks() {
   setText(document.querySelector("#tab-attempts .count"), known.attempts.length ? String(known.attempts.length) : "");
 }
 
+function showFinding() {
+  fill(find("#run-finding"), findingCard(run, known.findings));
+}
+
 async function reloadLists() {
   try {
+    const told = get(`${path}/findings`);
     [known.checkpoints, known.attempts] = await Promise.all([showCheckpoints(path), showAttempts(path), showStall(path, run)]);
+    known.findings = (await told).findings;
     setMarks();
+    showFinding();
     if (tab === "events") await showEvents(path);
     if (tab === "environment") await showEnvironment(path, run);
   } catch (error) {
@@ -81,7 +90,8 @@ live.on("points", (push) => push.run === run.id && store.take(push));
 live.on("output", (push) => push.run === run.id && log.take(push));
 live.on("event", (event) => {
   if (event.run !== run.id) return;
-  if (["checkpoint", "attempt", "state", "finished", "stall", "stacks"].includes(event.type) || tab === "events") listsSoon();
+  const telling = ["checkpoint", "attempt", "state", "finished", "stall", "stacks", "finding"];
+  if (telling.includes(event.type) || tab === "events") listsSoon();
   // points of the earlier attempt beyond the place it goes on from are superseded
   if (event.type === "attempt" && event.what === "started" && event.attempt > 1) store.reload().catch(toastError);
   if (event.type === "alert") toast(event.title ?? "Alert", { tone: event.level === "info" ? "good" : "bad", hint: event.text });

@@ -11,6 +11,7 @@ from app.routes.plotly_asset import plotly_source, plotly_version
 from tests.app.routes.api_rig import Api
 
 HOOKS = {
+    "/diagnose": {"log-text", "exit-code", "diagnose", "findings"},
     "/runs/new": {"start-run", "link-state"},
     "/doctor": {"run-doctor", "doctor-summary", "link-state"},
     "/evolution/python_docs": {

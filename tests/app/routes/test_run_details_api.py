@@ -50,6 +50,19 @@ def test_checkpoints_and_events_come_as_they_were_reported(api: Api) -> None:
     assert (refused.status_code, refused.get_json()["error"]["field"]) == (422, "types")
 
 
+def test_findings_come_newest_attempt_first_and_best_first(api: Api) -> None:
+    run_id = api.new_run()
+    words = {"cause": "c", "remedy": "r", "confidence": 0.9, "lines": ["x"], "source": "s", "rungs": []}
+    told = [(1, "cuda_oom"), (2, "disk_full"), (2, "ckpt_corrupt")]
+    report_events(
+        api, run_id, *[{"type": "finding", "attempt": n, "step": 5, "id": name, **words} for n, name in told]
+    )
+    shown = api.get(f"/api/runs/{run_id}/findings")["findings"]
+    assert [(one["attempt"], one["id"]) for one in shown] == [*told[1:], told[0]]
+    assert words.items() <= shown[0].items()
+    assert api.call("GET", "/api/runs/nobody/findings").status_code == 404
+
+
 @pytest.mark.parametrize("limit", [1, 4, 5, 7, 1000])
 def test_output_read_piece_by_piece_is_whole_and_never_torn(api: Api, limit: int) -> None:
     run_id = api.new_run()

@@ -16,6 +16,7 @@ const WORDS = {
   attempt: (e) => (e.what === "ended" ? `attempt ${e.attempt} ended: ${formatExit(e.exit_code, e.exit_signal) || "unknown"}` : `attempt ${e.attempt} started as process ${e.pid ?? "?"}`),
   stall: (e) => (e.what === "ended" ? `${e.verdict}: over, it advances again` : `${e.verdict}: ${e.text}`),
   stacks: (e) => `it stands in ${e.frame} (${e.code})`,
+  finding: (e) => `${e.id}: ${e.cause}`,
   state: (e) => [e.state, e.reason, formatExit(e.exit_code, e.exit_signal)].filter(Boolean).join(": "),
 };
 

@@ -1,0 +1,1 @@
+"""Why a trainer died: evidence in, ranked findings with cause and remedy out.  Standard library only."""

@@ -1,0 +1,58 @@
+"""What is printed because of a death, and ends that somebody else decided."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from trainer.diagnosis.finding import Role, Signature
+
+SIGNATURES: Final = (
+    Signature(
+        "scheduler_limit",
+        r"DUE TO TIME LIMIT|CANCELLED AT \S+ DUE TO|DUE TO PREEMPTION|job killed: walltime .* exceeded",
+        cause="The cluster's scheduler ended the job: its time was up, or somebody else needed the machine.",
+        remedy="Start it again from the last checkpoint; ask for more time, or checkpoint more often.",
+        source="https://slurm.schedmd.com/sbatch.html",
+        rank=8,
+        anywhere=True,
+    ),
+    Signature(
+        "faulthandler_hdr",
+        r"Fatal Python error: (?:Segmentation fault|Aborted|Bus error|Illegal instruction"
+        r"|Floating point exception)"
+        r"|Windows fatal exception: (?:access violation|stack overflow|code 0x\w+)",
+        cause="Native code crashed; which, tell the frames below this line.",
+        remedy="Look at the first frame that is not Python's own: it names the package. Mining in its own "
+        "process helps often.",
+        source="https://docs.python.org/3/library/faulthandler.html",
+        role=Role.SYMPTOM,
+        rank=3,
+    ),
+    Signature(
+        "terminate_called",
+        r"terminate called (?:after|without)|libc\+\+abi: terminating",
+        cause="Native code threw an error nobody caught.",
+        remedy="Read the line that begins with what(): it tells the error itself.",
+        source="https://github.com/open-mmlab/mmrotate/issues/500",
+        role=Role.SYMPTOM,
+        rank=2,
+    ),
+    Signature(
+        "child_failed",
+        r"torch\.distributed\.elastic\.multiprocessing\.errors\.ChildFailedError",
+        cause="One of the processes torchrun had started failed; it is not the launcher's fault.",
+        remedy="Look at the first traceback above, of the rank named under 'Root Cause'.",
+        source="https://docs.pytorch.org/docs/stable/elastic/errors.html",
+        role=Role.SYMPTOM,
+        rank=1,
+    ),
+    Signature(
+        "leaked_semaphore",
+        r"There appear to be \d+ leaked (?:semaphore|shared_memory) objects",
+        cause="Python tidied up after a process that had died before; this line is not why.",
+        remedy="Look at what was printed before it.",
+        source="https://github.com/apple/ml-stable-diffusion/issues/8",
+        role=Role.SYMPTOM,
+        rank=0,
+    ),
+)

@@ -1,0 +1,86 @@
+"""The honest answer: something died, and no signature fits."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from trainer.diagnosis.evidence import Evidence, signal_name
+from trainer.diagnosis.finding import UNKNOWN, Finding
+from trainer.diagnosis.log_text import Log
+from trainer.diagnosis.tracebacks import Chain
+
+_LINE_CHARACTERS: Final = 400
+_MEANINGFUL: Final = re.compile(
+    r"\b(?:error|fatal|panic|abort(?:ed|ing)?|segmentation fault|bus error|killed|assert(?:ion)? .*failed"
+    r"|failed)\b",
+    re.I,
+)
+_TALK: Final = re.compile(
+    r"\b(?:no|0|zero|without)\b[^.]{0,20}\b(?:errors?|failed|failures?)\b|\bINFO\b|\bDEBUG\b", re.I
+)
+_IN_WORDS: Final = {
+    4: "It met an instruction this processor does not have.",
+    6: "Native code gave up (abort); its last words, if any, stand right above the end of the log.",
+    7: "It touched memory that could not be brought in: shared memory or a mapped file that is full or "
+    "was cut short.",
+    8: "Native code divided by zero.",
+    9: "Somebody ended it at once: the kernel for want of memory, or a person. There is no proof that it "
+    "was memory.",
+    11: "Native code touched memory that was not its own.",
+    15: "Somebody asked it to end: a scheduler, a shutdown, or a person.",
+}
+_REMEDY: Final = (
+    "Read the lines below, then the log just above them. If it happens again at the same step, look at "
+    "the examples of "
+    "that step; if at different ones, at memory and at native libraries."
+)
+
+
+def unknown(evidence: Evidence, log: Log, chain: Chain | None) -> Finding:
+    """What can be said without knowing the cause: status in words, first meaningful line, exceptions."""
+    parts = [_status_in_words(evidence)]
+    lines = []
+    first = _first_meaningful(log, chain)
+    if first is not None:
+        lines.append(first)
+    if chain is not None and chain.exceptions:
+        last, cause = log.lines[chain.exceptions[-1]], log.lines[chain.exceptions[0]]
+        lines += [last, cause]
+        parts.append(
+            f"The last exception was {_shown(last)}"
+            + (f", first caused by {_shown(cause)}" if cause != last else "")
+            + "."
+        )
+    elif not lines:
+        lines += [line for line in log.lines if line.strip()][-2:]
+    if evidence.phase:
+        parts.append(f"It was {evidence.phase} at the time.")
+    return Finding(
+        id=UNKNOWN,
+        cause=" ".join(["No known signature fits.", *[part for part in parts if part]]),
+        remedy=_REMEDY,
+        confidence=0.0,
+        lines=tuple(dict.fromkeys(line.strip()[:_LINE_CHARACTERS] for line in lines)),
+    )
+
+
+def _status_in_words(evidence: Evidence) -> str:
+    if evidence.signal is not None:
+        words = _IN_WORDS.get(evidence.signal, "")
+        return f"A signal ({signal_name(evidence.signal)}) ended it. {words}".strip()
+    return "" if evidence.exit_code is None else f"It ended with exit code {evidence.exit_code}."
+
+
+def _first_meaningful(log: Log, chain: Chain | None) -> str | None:
+    """The first line that reports trouble and was not survived."""
+    for index, line in enumerate(log.lines):
+        if chain is not None and index >= chain.first:
+            break
+        if _MEANINGFUL.search(line) and not _TALK.search(line) and not log.went_on_after(index):
+            return line
+    return None
+
+
+def _shown(line: str) -> str:
+    return line.strip()[:200]

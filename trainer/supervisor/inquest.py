@@ -1,0 +1,81 @@
+"""What the supervisor knows about an attempt's end, gathered for the diagnosis."""
+
+from __future__ import annotations
+
+import math
+import shutil
+import sys
+
+from trainer.diagnosis.diagnose import diagnose
+from trainer.diagnosis.evidence import Evidence, exit_of
+from trainer.diagnosis.finding import Finding
+from trainer.diagnosis.log_text import read_log
+from trainer.protocol.run_folder import RunPaths
+from trainer.supervisor.oom_kills import count_oom_kills
+from trainer.supervisor.process import ExitStatus
+from trainer.supervisor.tally import Tally
+
+_PLATFORMS = {"darwin": "darwin", "win32": "windows"}
+
+
+class Inquest:
+    """Opened when an attempt starts, so that counters can be compared at its end."""
+
+    def __init__(self, paths: RunPaths, *, attempt: int) -> None:
+        self._paths = paths
+        self._attempt = attempt
+        self._oom_kills_before = count_oom_kills()
+
+    def findings(
+        self, status: ExitStatus | None, tally: Tally | None, *, stop_requested: bool
+    ) -> list[Finding]:
+        """Why the attempt failed, best first.
+
+        Args:
+            status: of the trainer; None when it could not be started.
+            tally: how far it came; None when it could not be started.
+            stop_requested: a person wanted the end.
+        """
+        platform = _PLATFORMS.get(sys.platform, "linux")
+        number = None
+        if status is not None and status.signal is not None:
+            number = exit_of(-status.signal, platform=platform)[1]
+        rss = status.rusage.get("max_rss_bytes") if status is not None else None
+        return diagnose(
+            Evidence(
+                log=self._output(),
+                exit_code=status.code if status is not None else None,
+                signal=number,
+                stop_requested=stop_requested,
+                phase=tally.phase if tally is not None else None,
+                step=tally.step if tally is not None else None,
+                steps_done=tally.step if tally is not None else None,
+                last_loss_is_finite=last_loss_is_finite(tally) if tally is not None else None,
+                last_rss_bytes=int(rss) if rss else None,
+                num_oom_kills=self._oom_kills(),
+                disk_free_bytes=self._disk_free(),
+                platform=platform,
+            )
+        )
+
+    def _oom_kills(self) -> int | None:
+        now = count_oom_kills()
+        return None if now is None or self._oom_kills_before is None else now - self._oom_kills_before
+
+    def _output(self) -> str:
+        try:
+            return read_log(self._paths.output(self._attempt))
+        except OSError:
+            return ""
+
+    def _disk_free(self) -> int | None:
+        try:
+            return shutil.disk_usage(self._paths.root).free
+        except OSError:
+            return None
+
+
+def last_loss_is_finite(tally: Tally) -> bool | None:
+    """Whether the newest training loss is a number; None when none was reported."""
+    loss = tally.latest.get("train/loss")
+    return None if loss is None else math.isfinite(loss)
