@@ -90,5 +90,6 @@ test("a stall says what kind it is, and where the main thread stands until it ge
 test("events read like sentences, unknown ones show what they hold", () => {
   assert.equal(eventWords({ type: "attempt", what: "ended", attempt: 2, exit_signal: 11 }), "attempt 2 ended: killed by SIGSEGV (11)");
   assert.equal(eventWords({ type: "snapshot", summary: { accuracy: 0.5, avg_loss: 1.25 } }), "50.0 % correct, loss 1.25");
-  assert.equal(eventWords({ type: "finding", t: 1, seq: 2, cause: "disk" }), '{"cause":"disk"}');
+  assert.equal(eventWords({ type: "finding", t: 1, seq: 2, id: "disk_full", cause: "the disk is full" }), "disk_full: the disk is full");
+  assert.equal(eventWords({ type: "novelty", t: 1, seq: 2, cause: "disk" }), '{"cause":"disk"}');
 });
