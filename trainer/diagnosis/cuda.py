@@ -113,7 +113,7 @@ SIGNATURES: Final = (
         cause="cuDNN could not run a layer: most often too little GPU memory, or a cuDNN that does not "
         "fit torch.",
         remedy="Halve the batch; if that changes nothing, reinstall torch so that it brings its own cuDNN.",
-        source="https://github.com/pytorch/pytorch/issues/16831",
+        source="https://docs.nvidia.com/deeplearning/cudnn/",
         rank=4,
         rungs=_LESS,
     ),

@@ -90,7 +90,7 @@ SIGNATURES: Final = (
         r"|torch_shm_manager.*(?:error|failed)",
         cause="Shared memory between processes could not be had: /dev/shm is full or too small.",
         remedy="Use no workers, clear /dev/shm of leftovers, or give the container --shm-size=8g.",
-        source="https://github.com/pytorch/pytorch/issues/13246",
+        source="https://docs.pytorch.org/docs/stable/multiprocessing.html",
         rank=6,
         rungs=(Rung.WORKERS,),
     ),

@@ -39,7 +39,7 @@ SIGNATURES: Final = (
         r"WinError 1455|paging file is too small",
         cause="Windows' page file is too small: every worker loads the CUDA libraries again.",
         remedy="Use no workers, or let Windows manage a larger page file.",
-        source="https://stackoverflow.com/questions/64837376",
+        source="https://docs.pytorch.org/docs/stable/notes/windows.html",
         rank=7,
         rungs=(Rung.WORKERS,),
     ),

@@ -43,7 +43,7 @@ SIGNATURES: Final = (
         r"Placeholder storage has not been allocated on MPS device",
         cause="The model lies on the Mac's GPU, its input on the CPU.",
         remedy="Move the batch to the model's device, or use the CPU for both.",
-        source="https://github.com/pytorch/pytorch/issues/78043",
+        source="https://github.com/pytorch/pytorch/issues/130790",
         rungs=(Rung.CPU,),
     ),
     Signature(

@@ -29,7 +29,7 @@ ZERO_STEPS: Final = Signature(
     cause="Not one step was trained: the run resumed at its last step, or the dataset is smaller than a "
     "batch.",
     remedy="Raise the number of steps above the checkpoint's, or use a smaller batch.",
-    source="https://github.com/huggingface/transformers/issues/13146",
+    source="https://huggingface.co/docs/transformers/main_classes/trainer",
     rank=5,
     silent=True,
     anywhere=True,
@@ -74,7 +74,7 @@ SIGNATURES: Final = (
         r"Expected more than 1 value per channel when training",
         cause="The last batch holds a single example, which batch normalisation cannot take.",
         remedy="Set drop_last=True, or another batch size.",
-        source="https://github.com/pytorch/pytorch/issues/4534",
+        source="https://docs.pytorch.org/docs/stable/generated/torch.nn.BatchNorm1d.html",
         rank=6,
     ),
 )
