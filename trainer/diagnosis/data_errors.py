@@ -17,6 +17,14 @@ SIGNATURES: Final = (
         source="generic",
     ),
     Signature(
+        "dataset_refused",
+        r"^trainer\.datasets\.\w+\.DatasetError: ",
+        cause="The dataset cannot be used; the message names the file and the place in it.",
+        remedy="Repair the row, column or array the message names, then start again: nothing was trained.",
+        source="docs/diagnosis.md",
+        rank=8,
+    ),
+    Signature(
         "empty_dataset",
         r"num_samples should be a positive integer value, but got num_samples=0|Number of samples: 0$"
         r"|ValueError: (?:the )?(?:dataset|train_dataset|training set) is empty",
