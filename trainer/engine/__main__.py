@@ -32,9 +32,8 @@ def main() -> None:
     if not paths.spec.exists():
         parser.error(f"{paths.root} is not a run folder: it has no spec.json")
     answer_with_stacks(paths, attempt=arguments.attempt)
-    logging.basicConfig(
-        stream=sys.stdout, level=logging.INFO, format="%(asctime)s %(message)s", datefmt="%H:%M:%S"
-    )
+    logging.basicConfig(stream=sys.stdout, format="%(asctime)s %(message)s", datefmt="%H:%M:%S")
+    logging.getLogger("trainer").setLevel(logging.INFO)  # libraries may only warn
     train_run(paths, attempt=arguments.attempt)
 
 

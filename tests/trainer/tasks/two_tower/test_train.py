@@ -89,6 +89,18 @@ def test_a_run_reports_its_dataset_losses_measures_and_snapshots(tmp_path: Path,
     assert found[-1]["metrics"]["best"]["eval/mrr@10"] == max(e["eval/mrr@10"] for e in evaluations)
 
 
+def test_a_healthy_log_tells_the_training_and_nothing_of_its_libraries(
+    tmp_path: Path, pairs_file: Path
+) -> None:
+    paths = prepared(tmp_path / "run", pairs_file, num_epochs=1)
+    command = [sys.executable, "-u", "-m", "trainer.engine", str(paths.root), "--attempt", "1"]
+    told = subprocess.run(command, stdout=subprocess.PIPE, text=True, timeout=100, check=True).stdout
+    assert "training on cpu" in told
+    assert "completed" in told
+    assert "Error" not in told
+    assert "faiss" not in told
+
+
 def test_vectors_train_too(tmp_path: Path) -> None:
     path, pairs = tmp_path / "v.npz", vector_pairs()
     np.savez(path, query_vectors=pairs.query_vectors, document_vectors=pairs.document_vectors)
