@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from trainer.diagnosis.finding import Role, Rung, Signature
+from trainer.diagnosis.finding import Role, Signature
+from trainer.protocol.rungs import Rung
 
 SIGNATURES: Final = (
     Signature(

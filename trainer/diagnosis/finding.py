@@ -6,6 +6,8 @@ from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Any, Final
 
+from trainer.protocol.rungs import Rung
+
 UNKNOWN: Final = "unknown"
 
 
@@ -16,19 +18,6 @@ class Role(StrEnum):
     HANG = "hang"  # keeps it alive and still
     WARNING = "warning"  # never explains a healthy exit, and never outranks a cause
     SYMPTOM = "symptom"  # printed because of another death
-
-
-class Rung(StrEnum):
-    """Remedies a machine may try by itself, least invasive first."""
-
-    THREADS = "threads"  # one OpenMP thread, passive waiting
-    MINING_PROCESS = "mining_process"  # search and mining in a process of their own
-    OPEN_FILES = "open_files"  # a higher limit of open files
-    WORKERS = "workers"  # no DataLoader workers, no pinned memory, spawn
-    HALVE_BATCH = "halve_batch"  # half the micro-batch, twice the accumulation
-    SHORTER = "shorter"  # shorter sequences; changes numbers
-    PREVIOUS_CHECKPOINT = "previous_checkpoint"  # the newest one whose checksum is right
-    CPU = "cpu"  # another device; changes numbers
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from trainer.diagnosis.finding import Rung, Signature
+from trainer.diagnosis.finding import Signature
+from trainer.protocol.rungs import Rung
 
 OOM_KILLER: Final = Signature(
     "oom_killer",

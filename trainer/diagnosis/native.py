@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from trainer.diagnosis.finding import Role, Rung, Signature
+from trainer.diagnosis.finding import Role, Signature
+from trainer.protocol.rungs import Rung
 
 _ABSEIL: Final = (
     "Uninstall tensorflow (or use a version below 2.20), set USE_TF=0, and import pyarrow before it; "

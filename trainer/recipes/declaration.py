@@ -6,11 +6,13 @@ training library, because the web process reads it to draw the form.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
+
+from trainer.protocol.rungs import Rung
 
 
 class RecipeParams(BaseModel):
@@ -52,6 +54,21 @@ class BuiltinDataset:
 
 
 @dataclass(frozen=True)
+class Remedy:
+    """What a rung of the fallback ladder does to the parameters of a run.
+
+    Attributes:
+        title: the remedy in words, e.g. ``half the micro-batch``.
+        change: from the complete parameters to those that become others; None when it cannot help any more.
+        changes_numbers: whether losses or results differ from those of a run that never needed it.
+    """
+
+    title: str
+    change: Callable[[Mapping[str, Any]], dict[str, Any] | None]
+    changes_numbers: bool = False
+
+
+@dataclass(frozen=True)
 class Recipe:
     """What can be trained.
 
@@ -66,6 +83,7 @@ class Recipe:
         dataset_help: which files are accepted besides, for a person.
         entry: ``module:function``, imported in the trainer only and called as
             ``train(spec, paths, reporter, controls)``.
+        remedies: the rungs that change parameters; rungs of the environment need none.
     """
 
     name: str
@@ -77,6 +95,7 @@ class Recipe:
     builtin_datasets: tuple[BuiltinDataset, ...]
     dataset_help: str
     entry: str
+    remedies: Mapping[Rung, Remedy] = field(default_factory=dict)
 
 
 def parameter(

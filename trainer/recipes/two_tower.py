@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Mapping
+from typing import Any, Literal
 
 from pydantic import ValidationInfo, field_validator
 
-from trainer.recipes.declaration import BuiltinDataset, Preset, Recipe, RecipeParams, parameter
+from trainer.protocol.rungs import Rung
+from trainer.recipes.declaration import BuiltinDataset, Preset, Recipe, RecipeParams, Remedy, parameter
 
 _LENGTH, _DATA, _MODEL = "Length", "Dataset", "Model"
 _OPTIMISER, _NEGATIVES, _WATCHING = "Optimiser", "Negatives", "Evaluation and checkpoints"
@@ -279,6 +281,23 @@ class TwoTowerParams(RecipeParams):
         return value
 
 
+_MIN_FEATURES, _MIN_PAIRS = 32, 1000
+
+
+def _shorter(params: Mapping[str, Any]) -> dict[str, Any] | None:
+    shorter = params["max_features"] // 2
+    return {"max_features": shorter} if shorter >= _MIN_FEATURES else None
+
+
+def _half_the_pairs(params: Mapping[str, Any]) -> dict[str, Any] | None:
+    fewer = params["max_pairs"] // 2
+    return {"max_pairs": fewer} if fewer >= _MIN_PAIRS else None
+
+
+def _on_cpu(params: Mapping[str, Any]) -> dict[str, Any] | None:
+    return None if params["device"] == "cpu" else {"device": "cpu"}
+
+
 RECIPE = Recipe(
     name="two_tower",
     title="Two-tower retrieval",
@@ -325,4 +344,9 @@ RECIPE = Recipe(
         "query_vectors [N,T,D] or [N,D] and document_vectors [N,D] (optional: groups, ids)."
     ),
     entry="trainer.tasks.two_tower.train:train",
+    remedies={
+        Rung.SHORTER: Remedy("read half as many words of each text", _shorter, changes_numbers=True),
+        Rung.SUBSET: Remedy("train on half of the pairs", _half_the_pairs, changes_numbers=True),
+        Rung.CPU: Remedy("train on the CPU", _on_cpu, changes_numbers=True),
+    },
 )
