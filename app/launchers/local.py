@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-import signal
 import subprocess
 import sys
 import threading
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import psutil
 
@@ -18,10 +17,10 @@ from trainer.environment.build import build
 from trainer.protocol.errors import ProtocolError
 from trainer.protocol.files import read_object
 from trainer.protocol.lock_holder import lock_holder
+from trainer.protocol.process_identity import ProcessIdentity, Signalled
 from trainer.protocol.run_folder import RunPaths
 
 ROOT: Final = Path(__file__).resolve().parents[2]
-CREATE_TIME_TOLERANCE_S: Final = 0.05
 
 
 class LocalLauncher:
@@ -66,7 +65,7 @@ class LocalLauncher:
         if pid is None or pid <= 0:
             return False
         try:
-            with _Target(pid) as target:
+            with Signalled(pid) as target:
                 if not _is_recorded(paths, pid) or lock_holder(paths.lock) != pid:
                     return False
                 target.send(signal_number)
@@ -111,36 +110,9 @@ class LocalLauncher:
         return {**passed, "PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": "1"}
 
 
-class _Target:
-    """A process to signal, held by a pidfd where the system has them."""
-
-    def __init__(self, pid: int) -> None:
-        self._pid = pid
-        self._descriptor: int | None = None
-
-    def __enter__(self) -> _Target:
-        if hasattr(os, "pidfd_open"):
-            self._descriptor = os.pidfd_open(self._pid)
-        return self
-
-    def __exit__(self, *exc_info: Any) -> None:
-        if self._descriptor is not None:
-            os.close(self._descriptor)
-
-    def send(self, signal_number: int) -> None:
-        if self._descriptor is not None:
-            signal.pidfd_send_signal(self._descriptor, signal_number)
-        else:
-            os.kill(self._pid, signal_number)
-
-
 def _is_recorded(paths: RunPaths, pid: int) -> bool:
     try:
-        record = read_object(paths.supervisor)
-    except ProtocolError:
+        said = ProcessIdentity.read(read_object(paths.supervisor))
+    except (ProtocolError, KeyError, TypeError, ValueError):
         return False
-    created = record.get("create_time")
-    if record.get("pid") != pid or not isinstance(created, (int, float)):
-        return False
-    age_gap_s = abs(float(psutil.Process(pid).create_time()) - created)
-    return age_gap_s <= CREATE_TIME_TOLERANCE_S
+    return said.is_same(ProcessIdentity.of(pid, create_time=psutil.Process(pid).create_time()))

@@ -66,6 +66,7 @@ class _Subject:
 class _Drain:
     """Shipping the rest of one ended run: how often it was tried, when it may be tried again."""
 
+    clears_up: bool = False  # its supervisor vanished and may have left processes: go there in any case
     tries: int = 0
     not_before: float = 0.0  # monotonic
 
@@ -219,7 +220,7 @@ class Adoption:
         if paths.attempt(subject.attempt).exists():
             new = RunState.LOST
             reason = "Its supervisor vanished without a record: killed, or the machine went down."
-            self._drains.setdefault(subject.run_id, _Drain())
+            self._drains.setdefault(subject.run_id, _Drain(clears_up=True))
         else:
             new = RunState.STOPPED if subject.state is RunState.STOPPING else RunState.FAILED
             reason = f"Its supervisor ended before it started the trainer. {_last_words(paths)}"
@@ -245,7 +246,8 @@ class Adoption:
                 has_ended = (
                     run is not None and RunState(run.state) in ENDED
                 )  # else its next supervisor ships it
-                left = has_ended and has_unshipped(session, run_id, paths)
+                is_first_of_lost = drain.clears_up and drain.tries == 0
+                left = has_ended and (is_first_of_lost or has_unshipped(session, run_id, paths))
             if not left or drain.tries >= DRAIN_TRIES:
                 if left:
                     log.warning("run %s: a part of its spool could not be shipped", run_id)

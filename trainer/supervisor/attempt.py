@@ -17,10 +17,11 @@ from trainer.environment.variables import as_environ
 from trainer.protocol.events import EventType
 from trainer.protocol.files import write_atomic
 from trainer.protocol.run_folder import RunPaths, RunSpec
+from trainer.supervisor.cgroup import Cgroup
 from trainer.supervisor.console import Console
 from trainer.supervisor.hang_report import HangReport
 from trainer.supervisor.own_spool import OwnSpool
-from trainer.supervisor.process import ExitStatus, Trainer, spawn
+from trainer.supervisor.process import ExitStatus, Trainer, save_record, spawn
 from trainer.supervisor.pulse import Pulse
 from trainer.supervisor.recovery import process_record, resume_step
 from trainer.supervisor.samples import Sampler
@@ -63,12 +64,7 @@ class Attempt:
         )
         shown = [variable.to_json() for variable in variables]
         write_atomic(paths.environment(number), json.dumps({"command": argv, "variables": shown}).encode())
-        self.trainer: Trainer = spawn(
-            argv, environ=as_environ(variables), output=paths.output(number), cwd=paths.root
-        )
-        with contextlib.suppress(OSError):  # without the record its mark still finds it
-            self.trainer.record.save(process_record(paths, number))
-        self.tree = ProcessTree(self.trainer.record, run_dir=str(paths.root), strangers=strangers)
+        self.trainer, self.tree = self._launch(argv, as_environ(variables), strangers)
         self.pulse = Pulse(
             paths, attempt=number, spool=spool, sampler=Sampler(self.tree), step=lambda: self.tally.step
         )
@@ -84,6 +80,18 @@ class Attempt:
             command=argv,
             environment=shown,
         )
+
+    def _launch(
+        self, argv: list[str], environ: dict[str, str], strangers: frozenset[int]
+    ) -> tuple[Trainer, ProcessTree]:
+        """Start the trainer in the run's control group, and write down who it is."""
+        root = str(self._paths.root)
+        group = Cgroup.create(root)
+        output = self._paths.output(self.number)
+        trainer = spawn(argv, environ=environ, output=output, cwd=self._paths.root, cgroup=group)
+        with contextlib.suppress(OSError):  # without the record its mark still finds it
+            save_record(process_record(self._paths, self.number), trainer, cgroup=group)
+        return trainer, ProcessTree(trainer.identity, run_dir=root, strangers=strangers, cgroup=group)
 
     def _hang_report(self, spec: RunSpec, from_step: int) -> HangReport:
         return HangReport(

@@ -1,4 +1,4 @@
-"""Ships what a run that has ended still holds, when its dashboard was away at the end."""
+"""Ships what a run that has ended still holds, when its dashboard was away or its supervisor was killed."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import logging
 from trainer.protocol.events import Command
 from trainer.protocol.run_folder import RunPaths, RunSpec
 from trainer.supervisor.console import Console
-from trainer.supervisor.recovery import last_attempt
+from trainer.supervisor.recovery import SurvivorsLeft, clear_leftovers, last_attempt
 from trainer.supervisor.run_lock import RunLock
 from trainer.supervisor.uplink import Uplink
 
@@ -17,12 +17,17 @@ log = logging.getLogger(__name__)
 def drain(paths: RunPaths, *, timeout_s: float = 60.0) -> bool:
     """Connect, ship everything the dashboard lacks, leave; False when some of it is still here.
 
+    A run without an exit record lost its supervisor: what that left running is ended first, trainers with
+    their usual grace.
+
     Raises:
         ProtocolError: the run folder holds no readable ``spec.json``.
         RunLocked: a supervisor has this run, and ships it itself.
     """
     spec = RunSpec.load(paths)
     with RunLock(paths):
+        if not paths.exit.exists():
+            _end_leftovers(paths, grace_s=spec.stop_grace_s)
         newest = last_attempt(paths)
         for attempt in range(1, newest + 1):
             console = Console(paths, attempt)
@@ -34,6 +39,16 @@ def drain(paths: RunPaths, *, timeout_s: float = 60.0) -> bool:
             return uplink.drain(timeout_s)
         finally:
             uplink.close()
+
+
+def _end_leftovers(paths: RunPaths, *, grace_s: float) -> None:
+    try:
+        ended = clear_leftovers(paths, grace_s=grace_s)
+    except SurvivorsLeft as exc:
+        log.error("%s", exc)
+    else:
+        if ended:
+            log.warning("ended what a vanished supervisor left running: %s", ended)
 
 
 def _too_late(order: Command) -> None:

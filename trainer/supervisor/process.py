@@ -14,6 +14,7 @@ trainer by its record and its environment (see ``recovery``).
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import json
 import os
@@ -29,6 +30,8 @@ from pathlib import Path
 import psutil
 
 from trainer.protocol.files import write_atomic
+from trainer.protocol.process_identity import ProcessIdentity
+from trainer.supervisor.cgroup import Cgroup
 from trainer.supervisor.process_state import catches
 
 _PR_SET_PDEATHSIG = 1
@@ -45,16 +48,14 @@ class ExitStatus:
     rusage: dict[str, float] = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
-class ProcessRecord:
-    """Who the trainer is; pid and creation time together survive the reuse of pids."""
+def save_record(path: Path, trainer: Trainer, *, cgroup: Cgroup | None) -> None:
+    """Write down who the trainer is, synced: the record must outlive a crash of the supervisor.
 
-    pid: int
-    create_time: float
-
-    def save(self, path: Path) -> None:
-        """Write the record, synced: it must outlive a crash of the supervisor."""
-        write_atomic(path, json.dumps(asdict(self)).encode())
+    Raises:
+        OSError: it cannot be written.
+    """
+    group = str(cgroup.path) if cgroup is not None else ""
+    write_atomic(path, json.dumps({**asdict(trainer.identity), "cgroup": group}).encode())
 
 
 class Trainer:
@@ -64,7 +65,7 @@ class Trainer:
         self._process = process
         self._status: ExitStatus | None = None
         self.pid = process.pid
-        self.record = ProcessRecord(process.pid, psutil.Process(process.pid).create_time())
+        self.identity = ProcessIdentity.of(process.pid, create_time=psutil.Process(process.pid).create_time())
 
     def poll(self) -> ExitStatus | None:
         """The exit status once there is one; None while the trainer lives."""
@@ -97,8 +98,10 @@ class Trainer:
             os.kill(self.pid, number)
 
 
-def spawn(argv: list[str], *, environ: dict[str, str], output: Path, cwd: Path) -> Trainer:
-    """Start ``argv`` in a session of its own; the caller must be the main thread.
+def spawn(
+    argv: list[str], *, environ: dict[str, str], output: Path, cwd: Path, cgroup: Cgroup | None = None
+) -> Trainer:
+    """Start ``argv`` in a session of its own, born into ``cgroup``; the caller must be the main thread.
 
     Raises:
         OSError: the program cannot be started.
@@ -106,7 +109,11 @@ def spawn(argv: list[str], *, environ: dict[str, str], output: Path, cwd: Path) 
     if threading.current_thread() is not threading.main_thread():
         raise RuntimeError("start trainers from the main thread: the parent-death signal is bound to it")
     output.parent.mkdir(parents=True, exist_ok=True)
-    with output.open("ab") as file:
+    with contextlib.ExitStack() as opened:
+        file = opened.enter_context(output.open("ab"))
+        door = _open_door(cgroup)
+        if door is not None:
+            opened.callback(os.close, door)
         process = subprocess.Popen(
             argv,
             stdin=subprocess.DEVNULL,
@@ -115,7 +122,7 @@ def spawn(argv: list[str], *, environ: dict[str, str], output: Path, cwd: Path) 
             env=environ,
             cwd=cwd,
             start_new_session=True,
-            preexec_fn=_die_with_parent(),
+            preexec_fn=_before_exec(door),
         )
     return Trainer(process)
 
@@ -132,13 +139,25 @@ def prepare_supervisor() -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
-def _die_with_parent() -> Callable[[], None] | None:
+def _open_door(cgroup: Cgroup | None) -> int | None:
+    if cgroup is None:
+        return None
+    try:
+        return cgroup.descriptor()
+    except OSError:  # removed from outside: the other nets have to do
+        return None
+
+
+def _before_exec(door: int | None) -> Callable[[], None] | None:
     libc = _libc()
     if libc is None:
         return None
     prctl, parent = libc.prctl, os.getpid()  # looked up before the fork: nothing is imported behind it
 
     def in_child() -> None:
+        if door is not None:
+            with contextlib.suppress(OSError):
+                os.write(door, b"0")
         prctl(_PR_SET_PDEATHSIG, int(signal.SIGTERM), 0, 0, 0)
         if os.getppid() != parent:  # the supervisor died between fork and prctl
             os.kill(os.getpid(), signal.SIGTERM)

@@ -7,14 +7,18 @@ import hashlib
 import logging
 import signal
 import time
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import psutil
 
 from trainer.protocol.errors import ProtocolError
 from trainer.protocol.files import read_object
+from trainer.protocol.process_identity import ProcessIdentity
 from trainer.protocol.run_folder import RunPaths
-from trainer.supervisor.tree import alive, marked
+from trainer.supervisor.cgroup import Cgroup
+from trainer.supervisor.tree import alive, identity_of, marked, members_of
 
 log = logging.getLogger(__name__)
 _HASH_BYTES = 1 << 20
@@ -31,12 +35,12 @@ def last_attempt(paths: RunPaths) -> int:
 
 
 def process_record(paths: RunPaths, attempt: int) -> Path:
-    """Where the trainer of ``attempt`` is recorded: ``{"pid", "create_time"}``."""
+    """Where the trainer of ``attempt`` is recorded: its identity, and its control group."""
     return paths.attempt(attempt) / "process.json"
 
 
 def clear_leftovers(paths: RunPaths, *, grace_s: float) -> list[int]:
-    """End what an earlier attempt left running; returns the pids found.
+    """End what an earlier attempt left running, and give its control group back; returns the pids found.
 
     The trainer was told to stop when its supervisor died and may be saving a
     checkpoint: it gets its grace.
@@ -45,8 +49,14 @@ def clear_leftovers(paths: RunPaths, *, grace_s: float) -> list[int]:
         SurvivorsLeft: something does not end even when killed.
     """
     found = survivors(paths)
-    if not found:
-        return []
+    if found:
+        _end(paths, found, grace_s=grace_s)
+    for group in _groups(paths):
+        group.remove()
+    return sorted(process.pid for process in found)
+
+
+def _end(paths: RunPaths, found: list[psutil.Process], *, grace_s: float) -> None:
     log.warning("an earlier attempt still runs: %s", sorted(process.pid for process in found))
     _send(found, signal.SIGTERM)
     _send(found, signal.SIGCONT)
@@ -58,19 +68,35 @@ def clear_leftovers(paths: RunPaths, *, grace_s: float) -> list[int]:
             raise SurvivorsLeft(f"processes {pids} of an earlier attempt cannot be killed: reboot")
         _send(left, signal.SIGKILL)
         _await_end(left, 0.2)
-    return sorted(process.pid for process in found)
 
 
 def survivors(paths: RunPaths) -> list[psutil.Process]:
-    """Living processes of this run: those recorded as trainers, and those that carry its mark."""
+    """Living processes of this run: recorded as trainers, in its control group, or carrying its mark."""
     found = {process.pid: process for process in marked(str(paths.root))}
-    for attempt in range(1, last_attempt(paths) + 1):
-        with contextlib.suppress(ProtocolError, psutil.Error, KeyError, TypeError, ValueError):
-            record = read_object(process_record(paths, attempt))
-            process = psutil.Process(int(record["pid"]))
-            if abs(process.create_time() - float(record["create_time"])) < 0.01 and alive(process):
+    for group in _groups(paths):
+        found.update({process.pid: process for process in members_of(group)})
+    for record in _records(paths):
+        with contextlib.suppress(psutil.Error, KeyError, TypeError, ValueError):
+            recorded = ProcessIdentity.read(record)
+            process = psutil.Process(recorded.pid)
+            if recorded.is_same(identity_of(process)) and alive(process):
                 found.setdefault(process.pid, process)
     return list(found.values())
+
+
+def _records(paths: RunPaths) -> Iterator[dict[str, Any]]:
+    """What is written of each attempt's trainer, first to last."""
+    for attempt in range(1, last_attempt(paths) + 1):
+        with contextlib.suppress(ProtocolError):
+            yield read_object(process_record(paths, attempt))
+
+
+def _groups(paths: RunPaths) -> Iterator[Cgroup]:
+    """The control groups that earlier attempts left behind."""
+    for record in _records(paths):
+        group = Cgroup.of_record(record.get("cgroup"), run_dir=str(paths.root))
+        if group is not None:
+            yield group
 
 
 def resume_step(paths: RunPaths) -> int:

@@ -6,6 +6,7 @@ import fcntl
 import json
 import os
 import time
+from dataclasses import asdict
 from types import TracebackType
 from typing import Self
 
@@ -13,6 +14,7 @@ import psutil
 
 from trainer.protocol.errors import ProtocolError
 from trainer.protocol.files import read_object, write_atomic
+from trainer.protocol.process_identity import ProcessIdentity
 from trainer.protocol.run_folder import RunPaths
 
 
@@ -46,12 +48,9 @@ class RunLock:
                 os.close(self._descriptor)
                 raise RunLocked(f"{self._paths.root} is supervised already{_holder(self._paths)}")
             time.sleep(0.05)
-        identity = {
-            "pid": os.getpid(),
-            "create_time": psutil.Process().create_time(),
-            "started_at": time.time(),
-        }
-        write_atomic(self._paths.supervisor, json.dumps(identity).encode())
+        identity = ProcessIdentity.of(os.getpid(), create_time=psutil.Process().create_time())
+        said = {**asdict(identity), "started_at": time.time()}
+        write_atomic(self._paths.supervisor, json.dumps(said).encode())
         return self
 
     def __exit__(
@@ -70,9 +69,9 @@ class RunLock:
 def living_supervisor(paths: RunPaths) -> psutil.Process | None:
     """The process that said it supervises this run, if it is still that very process."""
     try:
-        identity = read_object(paths.supervisor)
-        process = psutil.Process(int(identity["pid"]))
-        same = abs(process.create_time() - float(identity["create_time"])) < 0.01
+        said = ProcessIdentity.read(read_object(paths.supervisor))
+        process = psutil.Process(said.pid)
+        same = said.is_same(ProcessIdentity.of(said.pid, create_time=process.create_time()))
     except (ProtocolError, KeyError, ValueError, TypeError, psutil.Error):
         return None
     return process if same else None

@@ -1,10 +1,11 @@
 """Every process of a run, and how all of them are ended.
 
-Three nets, because each has a hole: descendants of the trainer (broken when a
+Four nets, because each has a hole: descendants of the trainer (broken when a
 parent in between dies), orphans handed to the supervisor (Linux, which makes
-itself their reaper), and processes whose environment carries the run's mark
-(catches what left the session; missed by a child that cleaned its environment).
-A process is known by pid and creation time, so a reused pid is never touched.
+itself their reaper), processes whose environment carries the run's mark
+(catches what left the session; missed by a child that cleaned its environment),
+and the run's control group (has no hole, but few may make one).
+A process is known by pid and start, so a reused pid is never touched.
 """
 
 from __future__ import annotations
@@ -15,7 +16,8 @@ import time
 
 import psutil
 
-from trainer.supervisor.process import ProcessRecord
+from trainer.protocol.process_identity import ProcessIdentity
+from trainer.supervisor.cgroup import Cgroup
 
 MARK = "SIGNALBOX_RUN_DIR"
 
@@ -23,16 +25,26 @@ MARK = "SIGNALBOX_RUN_DIR"
 class ProcessTree:
     """The trainer and all it has started."""
 
-    def __init__(self, root: ProcessRecord, *, run_dir: str, strangers: frozenset[int]) -> None:
+    def __init__(
+        self,
+        root: ProcessIdentity,
+        *,
+        run_dir: str,
+        strangers: frozenset[int],
+        cgroup: Cgroup | None = None,
+    ) -> None:
         """``strangers`` are children the supervisor had before the trainer started."""
         self._root = root
         self._run_dir = run_dir
         self._strangers = strangers
+        self._cgroup = cgroup
         self._seen: dict[int, psutil.Process] = {}
 
     def members(self) -> list[psutil.Process]:
         """All living processes of the tree, the trainer first; zombies do not live."""
         found = {process.pid: process for process in self._descendants() + self._orphans()}
+        for process in members_of(self._cgroup):
+            found.setdefault(process.pid, process)
         for pid, process in self._seen.items():
             found.setdefault(pid, process)
         self._seen = {pid: process for pid, process in found.items() if alive(process)}
@@ -46,11 +58,15 @@ class ProcessTree:
         deadline = time.monotonic() + timeout_s
         while True:
             left = {process.pid: process for process in self.members() + marked(self._run_dir)}
+            if self._cgroup is not None and left:
+                self._cgroup.kill()
             for process in left.values():
                 with contextlib.suppress(psutil.Error):
                     process.kill()
             self.reap()
             if not left or time.monotonic() >= deadline:
+                if self._cgroup is not None and not left:
+                    self._cgroup.remove()
                 return sorted(left)
             time.sleep(0.02)
 
@@ -65,7 +81,7 @@ class ProcessTree:
     def _descendants(self) -> list[psutil.Process]:
         try:
             root = psutil.Process(self._root.pid)
-            if abs(root.create_time() - self._root.create_time) > 0.01:
+            if not self._root.is_same(identity_of(root)):
                 return []
             return [root, *root.children(recursive=True)]
         except psutil.Error:
@@ -88,6 +104,26 @@ def marked(run_dir: str) -> list[psutil.Process]:
             if process.pid != os.getpid() and process.environ().get(MARK) == run_dir and alive(process):
                 found.append(process)
     return found
+
+
+def members_of(cgroup: Cgroup | None) -> list[psutil.Process]:
+    """Living processes in the run's control group, never this one."""
+    found = []
+    for pid in cgroup.pids() if cgroup is not None else ():
+        with contextlib.suppress(psutil.Error):
+            process = psutil.Process(pid)
+            if pid != os.getpid() and alive(process):
+                found.append(process)
+    return found
+
+
+def identity_of(process: psutil.Process) -> ProcessIdentity:
+    """Who the process is.
+
+    Raises:
+        psutil.Error: it has ended.
+    """
+    return ProcessIdentity.of(process.pid, create_time=process.create_time())
 
 
 def children_now() -> frozenset[int]:

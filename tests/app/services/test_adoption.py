@@ -200,7 +200,7 @@ def test_a_signal_is_for_the_recorded_supervisor_only(office: Office, pairs: str
     run_id = office.start(dataset=pairs)
     paths = office.paths(run_id)
     record = json.loads(paths.supervisor.read_bytes())
-    paths.supervisor.write_text(json.dumps({**record, "create_time": record["create_time"] - 10}))
+    paths.supervisor.write_text(json.dumps({**record, "create_time": 1.0, "start_ticks": None}))
     assert not office.launcher.signal(paths, signal.SIGTERM)
     paths.supervisor.write_text(json.dumps(record))
     assert office.launcher.signal(paths, signal.SIGTERM)

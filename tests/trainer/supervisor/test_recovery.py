@@ -5,13 +5,15 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import psutil
 
+from trainer.protocol.process_identity import ProcessIdentity
 from trainer.protocol.run_folder import RunPaths
-from trainer.supervisor.process import ProcessRecord
 from trainer.supervisor.recovery import last_attempt, process_record, resume_step, survivors
+from trainer.supervisor.tree import identity_of
 
 
 def checkpoint(paths: RunPaths, step: int, *, damaged: bool = False) -> None:
@@ -44,9 +46,25 @@ def test_attempts_are_counted_by_their_folders(tmp_path: Path) -> None:
     assert last_attempt(paths) == 12
 
 
+def write_record(paths: RunPaths, identity: ProcessIdentity) -> None:
+    paths.attempt(1).mkdir(parents=True)
+    process_record(paths, 1).write_text(json.dumps(asdict(identity)))
+
+
 def test_a_reused_pid_is_no_survivor(tmp_path: Path) -> None:
     paths = RunPaths(tmp_path)
-    paths.attempt(1).mkdir(parents=True)
-    ours = psutil.Process()
-    ProcessRecord(os.getpid(), ours.create_time() - 100.0).save(process_record(paths, 1))
+    write_record(paths, replace(identity_of(psutil.Process()), create_time=1.0, start_ticks=1))
     assert survivors(paths) == []
+
+
+def test_a_trainer_of_an_earlier_boot_is_no_survivor(tmp_path: Path) -> None:
+    paths = RunPaths(tmp_path)
+    write_record(paths, replace(identity_of(psutil.Process()), boot_id="another boot"))
+    assert survivors(paths) == []
+
+
+def test_a_survivor_is_known_although_somebody_set_the_clock(tmp_path: Path) -> None:
+    paths = RunPaths(tmp_path)
+    us = identity_of(psutil.Process())
+    write_record(paths, replace(us, create_time=us.create_time - 3600.0))
+    assert [process.pid for process in survivors(paths)] == ([os.getpid()] if us.start_ticks else [])
