@@ -13,6 +13,7 @@ from typing import Any
 
 from trainer.environment.build import build
 from trainer.environment.cores import usable_cores
+from trainer.environment.installed import torch_version
 from trainer.environment.variables import as_environ
 from trainer.protocol.events import EventType
 from trainer.protocol.files import write_atomic
@@ -60,6 +61,8 @@ class Attempt:
             inherited=os.environ,
             run_dir=str(paths.root),
             platform=sys.platform,
+            torch_version=torch_version(),
+            overrides=spec.environment,
         )
         shown = [variable.to_json() for variable in variables]
         write_atomic(paths.environment(number), json.dumps({"command": argv, "variables": shown}).encode())
@@ -124,6 +127,7 @@ class Attempt:
             EventType.ATTEMPT,
             attempt=self.number,
             what="ended",
+            step=self.tally.step,
             exit_code=status.code,
             exit_signal=status.signal,
             rusage=status.rusage,
