@@ -35,11 +35,13 @@ class LoaderError(ValueError):
 
     Attributes:
         name: the variable.
+        message: what it may be.
     """
 
     def __init__(self, name: str, message: str) -> None:
-        super().__init__(message)
+        super().__init__(f"{name}: {message}")
         self.name = name
+        self.message = message
 
 
 @dataclass(frozen=True)

@@ -80,7 +80,7 @@ def check_overrides(overrides: Mapping[str, object]) -> dict[str, str]:
     try:
         loader.read_loader(checked)
     except loader.LoaderError as exc:
-        raise OverrideError(exc.name, str(exc)) from exc
+        raise OverrideError(exc.name, exc.message) from exc
     return checked
 
 

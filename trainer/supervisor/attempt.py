@@ -12,12 +12,14 @@ from pathlib import Path
 from typing import Any
 
 from trainer.environment.build import build
+from trainer.environment.command import keep_awake
 from trainer.environment.cores import usable_cores
 from trainer.environment.installed import torch_version
 from trainer.environment.variables import as_environ
 from trainer.protocol.events import EventType
 from trainer.protocol.files import write_atomic
 from trainer.protocol.run_folder import RunPaths, RunSpec
+from trainer.supervisor.awake import Companion
 from trainer.supervisor.console import Console
 from trainer.supervisor.hang_report import HangReport
 from trainer.supervisor.own_spool import OwnSpool
@@ -69,6 +71,7 @@ class Attempt:
         self.trainer: Trainer = spawn(
             argv, environ=as_environ(variables), output=paths.output(number), cwd=paths.root
         )
+        self._companion = Companion(keep_awake(self.trainer.pid))
         with contextlib.suppress(OSError):  # without the record its mark still finds it
             self.trainer.record.save(process_record(paths, number))
         self.tree = ProcessTree(self.trainer.record, run_dir=str(paths.root), strangers=strangers)
@@ -118,6 +121,7 @@ class Attempt:
     def finish(self, status: ExitStatus) -> list[int]:
         """Clear away what the trainer left running and record its end; returns what could not be killed."""
         survivors = self.tree.kill()
+        self._companion.close()
         self.pulse.stop()
         self.tally.update()
         self._console.update(last=True)
