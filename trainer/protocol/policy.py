@@ -74,7 +74,7 @@ class PolicyField:
 FIELDS: Final = (
     PolicyField(
         "max_attempts",
-        "Attempts",
+        "Give up after",
         "int",
         3,
         "How often the trainer is launched when it dies again and again without getting further. "
