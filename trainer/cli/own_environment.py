@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from typing import TextIO
 
 from trainer.cli.errors import UsageError
-from trainer.environment.build import build
-from trainer.environment.cores import usable_cores
-from trainer.environment.installed import torch_version
+from trainer.environment.launch import launch_variables
 from trainer.environment.overrides import OverrideError, check_overrides, override_warnings
 from trainer.protocol.run_folder import RunSpec
 
@@ -36,14 +33,5 @@ def checked_environment(assignments: Sequence[str]) -> dict[str, str]:
 
 def warn(spec: RunSpec, stream: TextIO) -> None:
     """Tell what the user should know about the variables they set."""
-    variables = build(
-        device=str(spec.params.get("device", "auto")),
-        profile=spec.profile,
-        num_concurrent=spec.num_concurrent,
-        physical_cores=usable_cores(),
-        inherited=os.environ,
-        torch_version=torch_version(),
-        overrides=spec.environment,
-    )
-    for warning in override_warnings(spec.environment, variables):
+    for warning in override_warnings(spec.environment, launch_variables(spec)):
         print(f"warning: --env {warning.name}: {warning.message}", file=stream)

@@ -72,16 +72,7 @@ def build(
     variables = _always() + inherited_variables(platform, inherited or {}) + _identity(run_dir)
     variables += _threads(platform, profile, num_concurrent, physical_cores)
     variables += _for_platform(platform, profile) + _for_device(platform, device, profile, torch_version)
-    variables += loader_variables(
-        loader_settings(
-            platform=platform,
-            device=device,
-            profile=profile,
-            cores=physical_cores,
-            num_concurrent=num_concurrent,
-        ),
-        source="loader" if profile == "auto" else "profile",
-    )
+    variables += _for_loading(platform, device, profile, max(1, physical_cores // num_concurrent))
     variables = [replace(variable, reference=reference_of(variable.name)) for variable in variables]
     variables = _last_wins(variables)
     variables = _over(variables, _set_by("yours", "set by you", overrides))
@@ -175,6 +166,11 @@ def _for_device(platform: str, device: str, profile: str, torch_version: str | N
     if platform == "linux" and device in ("auto", "cuda"):
         variables.append(_allocator(torch_version))
     return variables
+
+
+def _for_loading(platform: str, device: str, profile: str, cores: int) -> list[Variable]:
+    settings = loader_settings(platform=platform, device=device, profile=profile, cores=cores)
+    return loader_variables(settings, source="loader" if profile == "auto" else "profile")
 
 
 def _allocator(torch_version: str | None) -> Variable:

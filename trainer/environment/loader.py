@@ -66,7 +66,7 @@ class LoaderSettings:
 
 
 def loader_settings(
-    *, platform: str, device: str, profile: str, cores: int, num_concurrent: int
+    *, platform: str, device: str, profile: str, cores: int, num_concurrent: int = 1
 ) -> LoaderSettings:
     """Decide how batches are loaded.
 
@@ -74,7 +74,8 @@ def loader_settings(
         platform: ``sys.platform`` of the machine that trains.
         device: ``auto``, ``cpu``, ``cuda`` or ``mps``.
         profile: ``auto``, ``safe`` or ``classic``.
-        cores: physical cores, >= 1; ``num_concurrent`` runs share them.
+        cores: physical cores, >= 1.
+        num_concurrent: how many runs share them, >= 1.
     """
     if profile == "classic":
         return _alone("the original recipe: no workers", "the original recipe: no pinned memory")

@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from trainer.environment.build import build
 from trainer.environment.command import keep_awake
-from trainer.environment.cores import usable_cores
-from trainer.environment.installed import torch_version
+from trainer.environment.launch import launch_variables
 from trainer.environment.variables import as_environ
 from trainer.protocol.events import EventType
 from trainer.protocol.files import write_atomic
@@ -55,17 +51,7 @@ class Attempt:
         self.tally = Tally(paths, run=spec.run_id, attempt=number, step=from_step)
         self._console = Console(paths, number)
         strangers = children_now()
-        variables = build(
-            device=str(spec.params.get("device", "auto")),
-            profile=spec.profile,
-            num_concurrent=spec.num_concurrent,
-            physical_cores=usable_cores(),
-            inherited=os.environ,
-            run_dir=str(paths.root),
-            platform=sys.platform,
-            torch_version=torch_version(),
-            overrides=spec.environment,
-        )
+        variables = launch_variables(spec, run_dir=str(paths.root))
         shown = [variable.to_json() for variable in variables]
         write_atomic(paths.environment(number), json.dumps({"command": argv, "variables": shown}).encode())
         self.trainer: Trainer = spawn(
