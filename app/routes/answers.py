@@ -53,6 +53,10 @@ class RunAnswer(Answer):
     tags: list[str]
     policy: dict[str, Any]
     profile: str
+    environment: dict[str, str] = Field(description="The user's own variables; secrets are hidden.")
+    rungs: list[dict[str, Any]] = Field(
+        description="What of the fallback ladder is in force: rung, title, changes_numbers, is_unsafe."
+    )
     priority: int
     state: RunState
     reason: str | None
@@ -89,6 +93,7 @@ class AttemptAnswer(Answer):
 
     attempt: int
     from_step: int
+    reached_step: int | None = Field(description="How far it came; null while it runs.")
     pid: int | None
     started_at: float
     ended_at: float | None
@@ -104,12 +109,23 @@ class AttemptListAnswer(Answer):
 
 
 class VariableAnswer(Answer):
-    """One variable of the trainer's environment."""
+    """One variable of the trainer's environment; the value of a secret is hidden."""
 
     name: str
     value: str
     reason: str
-    source: str
+    source: str = Field(
+        description="always, inherited, threads, platform, device, loader, profile, yours, rung"
+    )
+    reference: str = Field(default="", description="Where the reason is known from.")
+    replaced: dict[str, str] | None = Field(default=None, description="Value and source it has taken over.")
+
+
+class WarningAnswer(Answer):
+    """What a user should know about a variable of their own."""
+
+    name: str
+    message: str
 
 
 class EnvironmentAnswer(Answer):
@@ -125,6 +141,7 @@ class PreviewAnswer(Answer):
 
     command: list[str]
     environment: list[VariableAnswer]
+    warnings: list[WarningAnswer]
     params: dict[str, Any]
     dataset: str
 
@@ -214,9 +231,10 @@ class ManySeriesAnswer(Answer):
 
 
 class RecipeListAnswer(Answer):
-    """What can be trained: parameters with types, bounds and help, presets, datasets."""
+    """What can be trained: parameters with types, bounds and help, presets, datasets; and policy fields."""
 
     recipes: list[dict[str, Any]]
+    policy: list[dict[str, Any]] = Field(description="What a run's policy may say, with defaults and bounds.")
 
 
 class DatasetAnswer(Answer):

@@ -9,8 +9,9 @@ from pydantic import AfterValidator, Field
 
 from app.domain.run_states import RunState
 from app.routes.inputs import Body, Query
-from app.services.run_policy import MAX_STALL_S, MIN_STALL_S
+from trainer.environment.overrides import MAX_VARIABLES
 from trainer.protocol.events import EventType
+from trainer.protocol.policy import BY_NAME
 
 
 def _plain_text(text: str) -> str:
@@ -29,19 +30,23 @@ Priority = Annotated[int, Field(ge=-100, le=100, description="Higher starts firs
 Profile = Literal["auto", "safe", "classic"]
 
 
+def _policy_field(name: str) -> Any:
+    declared = BY_NAME[name]
+    return Field(
+        default=None,
+        ge=declared.minimum,
+        le=declared.maximum,
+        description=f"{declared.help} Default: {declared.default}.",
+    )
+
+
 class Policy(Body):
     """What to do when a run gets into trouble."""
 
-    max_attempts: int | None = Field(default=None, ge=1, le=20)
-    on_stall: Literal["report", "retry", "stop"] | None = Field(
-        default=None, description="'report' is the default; 'retry' is refused for now."
-    )
-    stall_after_s: float | None = Field(
-        default=None,
-        ge=MIN_STALL_S,
-        le=MAX_STALL_S,
-        description="Seconds a training step may take until the run is stalled; other phases scale with it.",
-    )
+    max_attempts: int | None = _policy_field("max_attempts")
+    on_stall: Literal["report", "stop", "retry"] | None = _policy_field("on_stall")
+    retry_after_s: float | None = _policy_field("retry_after_s")
+    stall_after_s: float | None = _policy_field("stall_after_s")
 
 
 class TrainingRequest(Body):
@@ -53,6 +58,9 @@ class TrainingRequest(Body):
     )
     params: dict[str, Any] = Field(default_factory=dict, max_length=500)
     profile: Profile = "auto"
+    environment: dict[str, str] = Field(
+        default_factory=dict, max_length=MAX_VARIABLES, description="Variables of your own, over ours."
+    )
 
 
 class RunRequest(TrainingRequest):

@@ -72,6 +72,7 @@ def create(body: RunRequest, headers: CreationHeaders) -> Response:
         tags=body.tags,
         policy=body.policy.model_dump(exclude_none=True),
         profile=body.profile,
+        environment=body.environment,
         priority=body.priority,
         idempotency_key=headers.idempotency_key,
     )
@@ -86,7 +87,10 @@ def create(body: RunRequest, headers: CreationHeaders) -> Response:
 def preview(body: TrainingRequest) -> Response:
     """Show the command, the environment and the complete parameters a run would get."""
     runs = container().runs
-    return reply(runs.preview(body.recipe, body.dataset, body.params, profile=body.profile))
+    shown = runs.preview(
+        body.recipe, body.dataset, body.params, profile=body.profile, environment=body.environment
+    )
+    return reply(shown)
 
 
 @bp.get("/runs/<run_id>")

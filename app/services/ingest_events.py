@@ -16,6 +16,7 @@ from sqlalchemy.orm import Session
 from app.domain.run_states import ENDED, TRANSITIONS, RunState
 from app.errors import InvalidRequest
 from app.services.ingest_checks import MAX_NAME, MAX_TEXT, Fields
+from app.services.rungs_in_force import rungs_in_force
 from app.store import runs
 from app.store.models import Attempt, Checkpoint, Run, RunEvent
 from trainer.protocol.events import EventType, Stream
@@ -133,11 +134,13 @@ def _attempt(session: Session, run: Run, event: dict[str, Any], values: Values) 
         _attempt_started(row, event, fields)
         if number >= values.get("attempt", run.attempt):
             values.update(attempt=number, step=row.from_step, exit_code=None, exit_signal=None)
+            values["rungs"] = rungs_in_force(event)
             if fields.has("device"):
                 values["device"] = fields.text("device", limit=64)
     elif what == "ended":
         row.ended_at = event["t"]
         row.exit_code, row.exit_signal = _exit(fields)
+        row.reached_step = fields.integer("step") if fields.has("step") else row.reached_step
         if number >= values.get("attempt", run.attempt):
             values.update(exit_code=row.exit_code, exit_signal=row.exit_signal)
     else:

@@ -142,6 +142,7 @@ class RunQueue:
             num_concurrent=self._settings.max_runs,
             stop_grace_s=self._settings.stop_grace_s,
             policy=run.policy,
+            environment=run.environment,
         )
 
     def _launch(self, claim: _Claim) -> int:

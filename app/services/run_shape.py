@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from app.domain.run_states import ENDED, RESUMABLE, RunState
 from app.store.models import Attempt, Checkpoint, Run, RunEvent
+from trainer.environment.secrets import shown_all
 
 _EVENT_FIXED: Final = frozenset({"stream", "seq", "t", "type"})
 
@@ -23,6 +24,8 @@ def run_to_json(run: Run) -> dict[str, Any]:
         "tags": run.tags,
         "policy": run.policy,
         "profile": run.profile,
+        "environment": shown_all(run.environment),
+        "rungs": run.rungs,
         "priority": run.priority,
         "state": run.state,
         "reason": run.reason,
@@ -53,6 +56,7 @@ def attempt_to_json(attempt: Attempt) -> dict[str, Any]:
     return {
         "attempt": attempt.number,
         "from_step": attempt.from_step,
+        "reached_step": attempt.reached_step,
         "pid": attempt.pid,
         "started_at": attempt.started_at,
         "ended_at": attempt.ended_at,

@@ -87,6 +87,7 @@ class Runs(RunReader):
         tags: Sequence[str] = (),
         policy: Mapping[str, Any] | None = None,
         profile: str = "auto",
+        environment: Mapping[str, object] | None = None,
         priority: int = 0,
         idempotency_key: str | None = None,
     ) -> tuple[Run, bool]:
@@ -95,12 +96,14 @@ class Runs(RunReader):
         Returns:
             The run, and whether this call created it.
         Raises:
-            InvalidRequest: ``field`` names what is wrong: recipe, dataset, profile, ``params.NAME`` or
-                ``policy.NAME``.
+            InvalidRequest: ``field`` names what is wrong: recipe, dataset, profile, ``params.NAME``,
+                ``environment.NAME`` or ``policy.NAME``.
             Conflict: the key belongs to a run with other settings.
             Unavailable: over a thousand runs are waiting.
         """
-        plan = plan_run(recipe, dataset, params, profile=profile, settings=self._settings)
+        plan = plan_run(
+            recipe, dataset, params, profile=profile, settings=self._settings, environment=environment
+        )
         wanted_policy = check_policy(policy or {})
 
         def work(session: Session) -> tuple[Run, bool]:
@@ -126,14 +129,22 @@ class Runs(RunReader):
         return run, created
 
     def preview(
-        self, recipe: str, dataset: str, params: Mapping[str, Any], *, profile: str = "auto"
+        self,
+        recipe: str,
+        dataset: str,
+        params: Mapping[str, Any],
+        *,
+        profile: str = "auto",
+        environment: Mapping[str, object] | None = None,
     ) -> dict[str, Any]:
-        """The command, the environment and the complete parameters such a run would get.
+        """The command, the environment and the complete parameters such a run would get, and warnings.
 
         Raises:
             InvalidRequest: ``field`` names what is wrong.
         """
-        plan = plan_run(recipe, dataset, params, profile=profile, settings=self._settings)
+        plan = plan_run(
+            recipe, dataset, params, profile=profile, settings=self._settings, environment=environment
+        )
         return preview_of(plan, settings=self._settings)
 
     def stop(self, run_id: str) -> Run:
@@ -207,6 +218,7 @@ class Runs(RunReader):
             tags=old.tags,
             policy=old.policy,
             profile=old.profile,
+            environment=old.environment,
             priority=old.priority,
         )
         return run
@@ -332,6 +344,8 @@ def _new_run(plan: RunPlan, **values: Any) -> Run:
         dataset=plan.dataset,
         params=plan.params,
         profile=plan.profile,
+        environment=plan.environment,
+        rungs=[],
         state=RunState.QUEUED.value,
         created_at=now,
         queued_at=now,
@@ -341,7 +355,8 @@ def _new_run(plan: RunPlan, **values: Any) -> Run:
 
 
 def _check_same(earlier: Run, plan: RunPlan) -> None:
-    if (earlier.recipe, earlier.dataset, earlier.params) != (plan.recipe.name, plan.dataset, plan.params):
+    before = (earlier.recipe, earlier.dataset, earlier.params, earlier.environment)
+    if before != (plan.recipe.name, plan.dataset, plan.params, plan.environment):
         raise Conflict(
             f"This Idempotency-Key made run {earlier.id} with other settings.",
             hint="Use a fresh key for a new run.",

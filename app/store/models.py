@@ -37,6 +37,10 @@ class Run(Base):
     tags: Mapped[list[Any]]
     policy: Mapped[dict[str, Any]]
     profile: Mapped[str] = mapped_column(String(16))
+    environment: Mapped[dict[str, Any]] = mapped_column(default=dict)  # the user's own variables, as given
+    rungs: Mapped[list[Any]] = mapped_column(
+        default=list
+    )  # in force: [{"rung", "title", "changes_numbers", …}]
     idempotency_key: Mapped[str | None] = mapped_column(String(200), unique=True)
     state: Mapped[str] = mapped_column(String(16), index=True)
     reason: Mapped[str | None] = mapped_column(Text)  # why it ended, in words
@@ -70,6 +74,7 @@ class Attempt(Base):
     run_id: Mapped[str] = mapped_column(ForeignKey("runs.id", ondelete="CASCADE"))
     number: Mapped[int]
     from_step: Mapped[int] = mapped_column(BigInteger)  # points of earlier attempts beyond it are superseded
+    reached_step: Mapped[int | None] = mapped_column(BigInteger)  # known when the attempt has ended
     pid: Mapped[int | None]
     started_at: Mapped[float]
     ended_at: Mapped[float | None]

@@ -18,9 +18,11 @@ from typing import Any, Final, TextIO
 
 from trainer.cli.errors import UsageError
 from trainer.cli.folders import existing_run, instance
+from trainer.cli.own_environment import checked_environment, warn
+from trainer.cli.policy_options import add_policy_options, policy_of
 from trainer.cli.progress_bar import ProgressBar
 from trainer.cli.supervise import EXIT_LOCKED, log_to_stderr
-from trainer.environment.build import PROFILES
+from trainer.environment.build import PROFILES, device_conflict
 from trainer.protocol.errors import ProtocolError
 from trainer.protocol.run_folder import ExitRecord, RunPaths, RunSpec
 from trainer.recipes.registry import ParameterError, Recipe, recipes, validate
@@ -45,6 +47,15 @@ def add_parser(subparsers: Any) -> None:
     parser.add_argument("--run-dir", metavar="DIR", help="default: a new folder in the instance folder")
     parser.add_argument("--resume", action="store_true", help="go on with the run in --run-dir")
     parser.add_argument("--profile", choices=PROFILES, default="auto", help="environment of the trainer")
+    parser.add_argument(
+        "--env",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        dest="environment",
+        help="a variable for the trainer, over ours; may be repeated",
+    )
+    add_policy_options(parser)
     parser.add_argument("--json", action="store_true", help="last line of output: the result as JSON")
     parser.set_defaults(main=main)
 
@@ -89,6 +100,10 @@ def _created(arguments: argparse.Namespace, recipe: Recipe) -> RunPaths:
         params = validate(recipe, _preset(recipe, arguments.preset) | _settings(arguments.settings))
     except ParameterError as exc:
         raise UsageError(f"--set {exc}") from exc
+    conflict = device_conflict(str(params.get("device", "auto")), arguments.profile)
+    if conflict is not None:
+        raise UsageError(f"--profile: {conflict}")
+    policy, environment = policy_of(arguments), checked_environment(arguments.environment)
     name = f"{recipe.name.replace('_', '-')}-{time.strftime('%Y%m%d-%H%M%S')}"
     root = Path(arguments.run_dir).resolve() if arguments.run_dir else instance() / "runs" / name
     paths = RunPaths(root)
@@ -103,7 +118,10 @@ def _created(arguments: argparse.Namespace, recipe: Recipe) -> RunPaths:
         created_at=time.time(),
         datasets_dir=str(instance() / "datasets"),
         profile=arguments.profile,
+        policy=policy,
+        environment=environment,
     )
+    warn(spec, sys.stderr)
     try:
         spec.save(paths)
     except OSError as exc:
@@ -128,6 +146,8 @@ def _resumed(arguments: argparse.Namespace, recipe: Recipe) -> RunPaths:
         raise UsageError(f"RECIPE: the run in {arguments.run_dir} is of {spec.recipe!r}, not {recipe.name!r}")
     if arguments.settings or arguments.preset:
         raise UsageError("--set and --preset cannot change a run that has begun; start a new one")
+    if arguments.environment or policy_of(arguments):
+        raise UsageError("--env and the policy of a run that has begun are settled; start a new one")
     if arguments.dataset is not None and _dataset(recipe, arguments.dataset) != spec.dataset:
         raise UsageError(f"--dataset: the run in {arguments.run_dir} trains on {spec.dataset}")
     return paths

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
+
 import torch
+
+from trainer.environment.build import AUTO_DEVICE
 
 
 class DeviceUnavailable(ValueError):
@@ -11,6 +15,8 @@ class DeviceUnavailable(ValueError):
 
 def pick(name: str) -> torch.device:
     """The device called ``auto``, ``cpu``, ``cuda`` or ``mps``; ``auto`` takes the fastest there is.
+
+    Profile ``safe`` lets ``auto`` stand for the CPU, see :mod:`trainer.environment.build`.
 
     Raises:
         DeviceUnavailable: the name is unknown or the device is not usable here.
@@ -45,6 +51,8 @@ def describe(device: torch.device) -> str:
 
 
 def _fastest() -> str:
+    if os.environ.get(AUTO_DEVICE) == "cpu":
+        return "cpu"
     if torch.cuda.is_available():
         return "cuda"
     return "mps" if torch.backends.mps.is_available() else "cpu"

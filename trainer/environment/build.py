@@ -12,33 +12,20 @@ replaces to the letter and carries the warnings it deserves.
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
+from trainer.environment.inherited import inherited_variables
+from trainer.environment.installed import release_of
+from trainer.environment.loader import loader_settings, loader_variables
+from trainer.environment.references import reference_of
 from trainer.environment.variables import Variable
 
 PROFILES: Final = ("auto", "safe", "classic")
+AUTO_DEVICE: Final = "SIGNALBOX_AUTO_DEVICE"
 
-_INHERITED: Final[dict[str, str]] = {
-    "PATH": "finds compilers and system commands",
-    "HOME": "caches and settings of the libraries lie there",
-    "USER": "some libraries name their cache folders after it",
-    "LOGNAME": "some libraries name their cache folders after it",
-    "LANG": "language and encoding of system messages",
-    "LC_ALL": "language and encoding of system messages",
-    "LC_CTYPE": "encoding of file names",
-    "TZ": "local times in the output",
-    "TMPDIR": "where temporary files go",
-    "LD_LIBRARY_PATH": "finds the accelerator's libraries on machines set up that way",
-    "CUDA_HOME": "finds the CUDA toolkit",
-    "CUDA_VISIBLE_DEVICES": "which GPUs this user set aside for training",
-    "HF_HOME": "the Hugging Face cache, so that nothing is fetched twice",
-    "HF_HUB_OFFLINE": "the user's wish to stay off the network",
-    "XDG_CACHE_HOME": "where caches go",
-    "XDG_RUNTIME_DIR": "where runtime files go",
-    "SYSTEMROOT": "Windows needs it to start any process",
-}
 _THREAD_NAMES: Final = (
     "OMP_NUM_THREADS",
     "MKL_NUM_THREADS",
@@ -46,6 +33,7 @@ _THREAD_NAMES: Final = (
     "NUMEXPR_MAX_THREADS",
 )
 _CLASSIC_WARNING: Final = "profile 'classic', the original recipe to the letter: "
+_NEW_ALLOCATOR_NAME: Final = (2, 11)  # the first torch known to obey PYTORCH_ALLOC_CONF on CUDA
 
 
 def build(
@@ -57,6 +45,9 @@ def build(
     physical_cores: int = 1,
     inherited: Mapping[str, str] | None = None,
     run_dir: str | None = None,
+    torch_version: str | None = None,
+    overrides: Mapping[str, str] | None = None,
+    rung_variables: Mapping[str, str] | None = None,
 ) -> list[Variable]:
     """Return every variable the trainer will see, each with its reason.
 
@@ -68,6 +59,9 @@ def build(
         physical_cores: cores this process may use, >= 1.
         inherited: the environment to pick allowed names from; nothing else of it gets through.
         run_dir: the run folder, set when a process is really started.
+        torch_version: of the torch that trains, e.g. ``2.13.0+cpu``; None stands for a recent one.
+        overrides: the user's own variables, checked; they replace ours and are marked as theirs.
+        rung_variables: variables set by rungs of the fallback ladder; they come last.
     Raises:
         ValueError: the profile is unknown, or a count is below 1.
     """
@@ -75,10 +69,22 @@ def build(
         raise ValueError(f"profile must be one of {', '.join(PROFILES)}, got {profile!r}")
     if num_concurrent < 1 or physical_cores < 1:
         raise ValueError("num_concurrent and physical_cores must be at least 1")
-    variables = _always() + _from_outside(inherited or {}) + _identity(run_dir)
+    variables = _always() + inherited_variables(platform, inherited or {}) + _identity(run_dir)
     variables += _threads(platform, profile, num_concurrent, physical_cores)
-    variables += _for_platform(platform, profile) + _for_device(platform, device, profile)
-    return sorted(_last_wins(variables), key=lambda variable: variable.name)
+    variables += _for_platform(platform, profile) + _for_device(platform, device, profile, torch_version)
+    variables += _for_loading(platform, device, profile, max(1, physical_cores // num_concurrent))
+    variables = [replace(variable, reference=reference_of(variable.name)) for variable in variables]
+    variables = _last_wins(variables)
+    variables = _over(variables, _set_by("yours", "set by you", overrides))
+    variables = _over(variables, _set_by("rung", "set by the fallback ladder", rung_variables))
+    return sorted(variables, key=lambda variable: variable.name)
+
+
+def device_conflict(device: str, profile: str) -> str | None:
+    """Why ``device`` cannot be had with ``profile``, in words; None when it can."""
+    if profile == "safe" and device in ("cuda", "mps"):
+        return f"profile 'safe' trains on the CPU, but the device asked for is {device}; choose auto or cpu"
+    return None
 
 
 def _always() -> list[Variable]:
@@ -90,14 +96,6 @@ def _always() -> list[Variable]:
         Variable("PYTHONPATH", root, "the trainer is found whatever the working directory is", "always"),
         Variable("TOKENIZERS_PARALLELISM", "false", "its threads deadlock with forked workers", "always"),
         Variable("USE_TF", "0", "keeps TensorFlow's clashing runtimes out of the process", "always"),
-    ]
-
-
-def _from_outside(inherited: Mapping[str, str]) -> list[Variable]:
-    return [
-        Variable(name, inherited[name], reason, "inherited")
-        for name, reason in _INHERITED.items()
-        if name in inherited
     ]
 
 
@@ -147,24 +145,54 @@ def _for_platform(platform: str, profile: str) -> list[Variable]:
     return []
 
 
-def _for_device(platform: str, device: str, profile: str) -> list[Variable]:
+def _for_device(platform: str, device: str, profile: str, torch_version: str | None) -> list[Variable]:
     if profile == "classic":
         reason = _CLASSIC_WARNING + "no memory limit on MPS: the whole system may fail"
         return [Variable("PYTORCH_MPS_HIGH_WATERMARK_RATIO", "0.0", reason, "profile")]
     if profile == "safe":
-        reason = "profile 'safe': no accelerator"
-        return [Variable("CUDA_VISIBLE_DEVICES", "", reason, "profile")]
+        hidden = "profile 'safe': no accelerator"
+        instead = "profile 'safe': device auto means the CPU; hiding CUDA alone would leave MPS"
+        return [
+            Variable("CUDA_VISIBLE_DEVICES", "", hidden, "profile"),
+            Variable(AUTO_DEVICE, "cpu", instead, "profile"),
+        ]
+    if device == "cpu":
+        reason = "the run asked for the CPU: no CUDA context, no GPU memory taken"
+        return [Variable("CUDA_VISIBLE_DEVICES", "", reason, "device")]
     variables = []
     if platform == "darwin" and device in ("auto", "mps"):
         reason = "operators MPS lacks run on the CPU instead of failing; must be set before torch loads"
         variables.append(Variable("PYTORCH_ENABLE_MPS_FALLBACK", "1", reason, "device"))
     if platform == "linux" and device in ("auto", "cuda"):
-        reason = "less fragmentation of GPU memory; without effect on a CPU"
-        variables.append(Variable("PYTORCH_ALLOC_CONF", "expandable_segments:True", reason, "device"))
-    if device == "cpu":
-        reason = "the run asked for the CPU: no CUDA context, no GPU memory taken"
-        variables.append(Variable("CUDA_VISIBLE_DEVICES", "", reason, "device"))
+        variables.append(_allocator(torch_version))
     return variables
+
+
+def _for_loading(platform: str, device: str, profile: str, cores: int) -> list[Variable]:
+    settings = loader_settings(platform=platform, device=device, profile=profile, cores=cores)
+    return loader_variables(settings, source="loader" if profile == "auto" else "profile")
+
+
+def _allocator(torch_version: str | None) -> Variable:
+    release = release_of(torch_version)
+    reason = "less fragmentation of GPU memory; without effect on a CPU"
+    if release is not None and release < _NEW_ALLOCATOR_NAME:
+        older = f"{reason}; torch {torch_version} may ignore the newer name PYTORCH_ALLOC_CONF"
+        return Variable("PYTORCH_CUDA_ALLOC_CONF", "expandable_segments:True", older, "device")
+    return Variable("PYTORCH_ALLOC_CONF", "expandable_segments:True", reason, "device")
+
+
+def _set_by(source: str, reason: str, given: Mapping[str, str] | None) -> list[Variable]:
+    return [Variable(name, value, reason, source) for name, value in (given or {}).items()]
+
+
+def _over(variables: Iterable[Variable], later: Iterable[Variable]) -> list[Variable]:
+    """``variables`` with ``later`` in their place; what was replaced stays visible."""
+    by_name = {variable.name: variable for variable in variables}
+    for variable in later:
+        before = by_name.get(variable.name)
+        by_name[variable.name] = variable if before is None else replace(variable, replaced=before)
+    return list(by_name.values())
 
 
 def _last_wins(variables: list[Variable]) -> list[Variable]:

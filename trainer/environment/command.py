@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import Final
+
+CAFFEINATE: Final = "/usr/bin/caffeinate"
 
 
 def command(run_dir: Path | str, attempt: int) -> list[str]:
@@ -14,3 +17,18 @@ def command(run_dir: Path | str, attempt: int) -> list[str]:
     """
     flags = ["-u", "-X", "faulthandler", "-P"]
     return [sys.executable, *flags, "-m", "trainer.engine", str(run_dir), "--attempt", str(attempt)]
+
+
+def keep_awake(pid: int, *, platform: str = sys.platform, program: str = CAFFEINATE) -> list[str] | None:
+    """The argument vector that keeps a Mac awake as long as process ``pid`` lives; None elsewhere.
+
+    No idle sleep, no disk sleep, and no system sleep on mains power; the
+    display may go dark. It runs beside the trainer, not around it: as its
+    parent it would take the signals and the exit status meant for the supervisor.
+
+    Source:
+        https://raw.githubusercontent.com/apple-oss-distributions/PowerManagement/main/caffeinate/caffeinate.8
+    """
+    if platform != "darwin" or not Path(program).is_file():
+        return None
+    return [program, "-ims", "-w", str(pid)]

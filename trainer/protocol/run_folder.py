@@ -98,7 +98,8 @@ class RunSpec:
 
     ``params`` are complete (defaults filled in) and valid for the recipe.
     ``dataset`` is a built-in name or an absolute path. ``resume`` starts the
-    next attempt from the newest verified checkpoint.
+    next attempt from the newest verified checkpoint. ``environment`` holds the
+    user's own variables, secrets among them: the file is its owner's alone.
     """
 
     run_id: str
@@ -112,10 +113,11 @@ class RunSpec:
     num_concurrent: int = 1
     stop_grace_s: float = 30.0
     policy: dict[str, Any] = field(default_factory=dict)
+    environment: dict[str, str] = field(default_factory=dict)
     version: int = SPEC_VERSION
 
     def save(self, paths: RunPaths) -> None:
-        write_atomic(paths.spec, json.dumps(asdict(self), indent=2).encode())
+        write_atomic(paths.spec, json.dumps(asdict(self), indent=2).encode(), mode=0o600)
 
     @classmethod
     def load(cls, paths: RunPaths) -> RunSpec:

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from trainer.environment.build import build
-from trainer.environment.cores import usable_cores
+from trainer.environment.command import keep_awake
+from trainer.environment.launch import launch_variables
 from trainer.environment.variables import as_environ
 from trainer.protocol.events import EventType
 from trainer.protocol.files import write_atomic
 from trainer.protocol.run_folder import RunPaths, RunSpec
+from trainer.supervisor.awake import Companion
 from trainer.supervisor.cgroup import Cgroup
 from trainer.supervisor.console import Console
 from trainer.supervisor.hang_report import HangReport
@@ -53,18 +52,11 @@ class Attempt:
         self.tally = Tally(paths, run=spec.run_id, attempt=number, step=from_step)
         self._console = Console(paths, number)
         strangers = children_now()
-        variables = build(
-            device=str(spec.params.get("device", "auto")),
-            profile=spec.profile,
-            num_concurrent=spec.num_concurrent,
-            physical_cores=usable_cores(),
-            inherited=os.environ,
-            run_dir=str(paths.root),
-            platform=sys.platform,
-        )
+        variables = launch_variables(spec, run_dir=str(paths.root))
         shown = [variable.to_json() for variable in variables]
         write_atomic(paths.environment(number), json.dumps({"command": argv, "variables": shown}).encode())
         self.trainer, self.tree = self._launch(argv, as_environ(variables), strangers)
+        self._companion = Companion(keep_awake(self.trainer.pid))
         self.pulse = Pulse(
             paths, attempt=number, spool=spool, sampler=Sampler(self.tree), step=lambda: self.tally.step
         )
@@ -123,6 +115,7 @@ class Attempt:
     def finish(self, status: ExitStatus) -> list[int]:
         """Clear away what the trainer left running and record its end; returns what could not be killed."""
         survivors = self.tree.kill()
+        self._companion.close()
         self.pulse.stop()
         self.tally.update()
         self._console.update(last=True)
@@ -132,6 +125,7 @@ class Attempt:
             EventType.ATTEMPT,
             attempt=self.number,
             what="ended",
+            step=self.tally.step,
             exit_code=status.code,
             exit_signal=status.signal,
             rusage=status.rusage,

@@ -12,7 +12,8 @@ import { ACTIVE, ENDED } from "./states.js";
  * @property {number | null} heartbeat_at @property {number | null} progress_at @property {number} attempt
  * @property {number | null} exit_code @property {number | null} exit_signal @property {number} created_at
  * @property {number | null} started_at @property {number | null} ended_at
- * @property {Record<string, number | null>} latest
+ * @property {Record<string, number | null>} latest @property {import("./rungs.js").Rung[]} rungs in force
+ * @property {Record<string, string>} environment the user's own variables, secrets hidden
  */
 
 /** Whether a run belongs into a filter group. @param {Run} run @param {string} group */

@@ -5,6 +5,8 @@ import { formatBytes } from "../lib/format.js";
 import { grouped, parameterOf } from "../lib/parameters.js";
 import { openShell, toastError } from "../lib/shell.js";
 import { Field, ParameterField } from "./new_run/field.js";
+import { OwnVariables, variableOf } from "./new_run/own_variables.js";
+import { PolicyForm, policyFieldOf } from "./new_run/policy.js";
 import { Preview } from "./new_run/preview.js";
 
 const PROFILES = [
@@ -19,7 +21,9 @@ const wanted = new URLSearchParams(location.search);
 const start = find("#start", HTMLButtonElement);
 const note = find("#start-note", HTMLElement);
 const formError = find("#form-error", HTMLElement);
-const preview = new Preview((error) => showRefusal(error));
+const ownVariables = new OwnVariables(() => changed());
+const policy = new PolicyForm();
+const preview = new Preview((error) => showRefusal(error), (warnings) => ownVariables.warn(warnings));
 /** @type {any[]} */
 let recipes = [];
 /** @type {any[]} */
@@ -130,8 +134,10 @@ function body() {
   const values = [...parameters].map(([parameter, field]) => [parameter, field.read()]);
   const chosen = dataset.control.value === OTHER ? path.control.value.trim() : dataset.control.value;
   path.fail(chosen === "" && path.control.dataset.touched ? "Name a file." : "");
-  if (chosen === "" || values.some(([, value]) => value === undefined)) return null;
-  return { recipe: recipe.control.value, dataset: chosen, params: Object.fromEntries(values), profile: profile.control.value };
+  const [environment, asked] = [ownVariables.read(), policy.read()];
+  if (chosen === "" || environment === undefined || asked === undefined || values.some(([, value]) => value === undefined)) return null;
+  const training = { recipe: recipe.control.value, dataset: chosen, params: Object.fromEntries(values), profile: profile.control.value, environment };
+  return { training, policy: asked };
 }
 
 /** @param {any} error */
@@ -139,7 +145,13 @@ function showRefusal(error) {
   const parameter = parameterOf(error.field);
   const field = parameter === null ? { recipe, dataset: path.element.hidden ? dataset : path, name, profile }[String(error.field)] : parameters.get(parameter);
   const message = error.hint && !parameter ? `${error.message} (${error.hint})` : error.message;
-  if (field) {
+  const variable = variableOf(error.field);
+  const rule = policyFieldOf(error.field);
+  if (variable !== null) {
+    ownVariables.fail(variable, error.message);
+  } else if (rule !== null) {
+    policy.fail(rule, error.message);
+  } else if (field) {
     field.fail(message);
     field.element.closest("details")?.setAttribute("open", "");
   } else {
@@ -162,7 +174,7 @@ const check = debounce(async () => {
   if (values === null) {
     preview.hold();
     ready(false);
-  } else if (await preview.show(values)) {
+  } else if (await preview.show(values.training)) {
     ready(true);
   }
 }, 200);
@@ -180,7 +192,8 @@ async function startRun() {
   setText(start.querySelector("span"), "Starting…");
   try {
     const named = name.control.value.trim();
-    const run = await post("/api/runs", named ? { ...values, name: named } : values, { "Idempotency-Key": key });
+    const wish = { ...values.training, policy: values.policy, ...(named ? { name: named } : {}) };
+    const run = await post("/api/runs", wish, { "Idempotency-Key": key });
     location.assign(`/runs/${encodeURIComponent(run.id)}`);
   } catch (error) {
     starting = false;
@@ -216,6 +229,7 @@ async function open() {
     fill(recipe.control, recipes.map((one) => h("option", { value: one.name, text: one.title })));
     const asked = wanted.get("recipe");
     if (asked && recipes.some((one) => one.name === asked)) recipe.control.value = asked;
+    policy.draw(known.policy);
     drawRecipe();
     const preset = chosenRecipe().presets.find((/** @type {any} */ one) => one.name === wanted.get("preset"));
     if (preset) usePreset(preset);

@@ -3,13 +3,14 @@ import { get } from "../lib/api.js";
 import { debounce, fill, find, pageJson, setText } from "../lib/dom.js";
 import { everySecond, openShell, toast, toastError } from "../lib/shell.js";
 import { tabs } from "../lib/tabs.js";
+import { showAttempts, tickAttempts } from "./run/attempts.js";
 import { findingCard } from "./run/banner.js";
 import { ChartsPanel } from "./run/charts_panel.js";
 import { Header } from "./run/header.js";
 import { LogPanel } from "./run/log_panel.js";
 import { SeriesStore } from "./run/series_store.js";
 import { showStall } from "./run/stall.js";
-import { showAttempts, showCheckpoints, showConfig, showEnvironment, showEvents } from "./run/tables.js";
+import { showCheckpoints, showConfig, showEnvironment, showEvents } from "./run/tables.js";
 
 /** @typedef {import("../lib/run_facts.js").Run} Run */
 
@@ -63,7 +64,7 @@ function showFinding() {
 async function reloadLists() {
   try {
     const told = get(`${path}/findings`);
-    [known.checkpoints, known.attempts] = await Promise.all([showCheckpoints(path), showAttempts(path), showStall(path, run)]);
+    [known.checkpoints, known.attempts] = await Promise.all([showCheckpoints(path), showAttempts(path, run, told), showStall(path, run)]);
     known.findings = (await told).findings;
     setMarks();
     showFinding();
@@ -99,7 +100,10 @@ live.on("event", (event) => {
 live.on("deleted", (message) => {
   if (message.run === run.id) location.assign("/");
 });
-everySecond(() => header.tick());
+everySecond(() => {
+  header.tick();
+  tickAttempts(known.attempts, run, live.now());
+});
 log.setAttempts(run.attempt);
 tabs(find("#tabs", HTMLElement), (key) => {
   tab = key;

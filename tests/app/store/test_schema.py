@@ -8,8 +8,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from alembic import command
 
 from app.store import schema
+from app.store.connections import migration_engine
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -54,8 +56,31 @@ def test_a_migration_that_breaks_half_way_leaves_nothing_behind(
     connection.close()
 
 
+FIRST_RUN = """
+INSERT INTO runs (id, name, recipe, dataset, params, tags, policy, profile, state, stop_requested, priority,
+                  queued_at, created_at, attempt, step, latest)
+VALUES ('a', 'a', 'r', 'd', '{}', '[]', '{}', 'auto', 'queued', 0, 0, 1, 1, 0, 0, '{}')
+"""
+
+
+def test_runs_of_the_first_version_are_taken_over(tmp_path: Path) -> None:
+    path = tmp_path / "signalbox.db"
+    path.touch()
+    engine = migration_engine(f"sqlite:///{path}")
+    with engine.begin() as connection:
+        config = schema._config()
+        config.attributes["connection"] = connection
+        command.upgrade(config, "0001")
+        connection.exec_driver_sql(FIRST_RUN)
+    engine.dispose()
+    schema.upgrade(f"sqlite:///{path}")
+    database = sqlite3.connect(path)
+    assert database.execute("SELECT environment, rungs FROM runs").fetchall() == [("{}", "[]")]
+    database.close()
+
+
 @pytest.mark.process
 def test_models_and_migrations_agree() -> None:
-    command = [sys.executable, "-m", "alembic", "-c", "migrations/alembic.ini", "check"]
-    check = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    program = [sys.executable, "-m", "alembic", "-c", "migrations/alembic.ini", "check"]
+    check = subprocess.run(program, cwd=ROOT, capture_output=True, text=True, check=False)
     assert check.returncode == 0, check.stdout + check.stderr

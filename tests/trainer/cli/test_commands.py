@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.trainer.supervisor.supervised import ROOT, finish, new_run, start, steps_reported, wait_until
-from trainer.protocol.run_folder import RunPaths
+from trainer.protocol.run_folder import RunPaths, RunSpec
 
 pytestmark = pytest.mark.process
 
@@ -39,15 +39,32 @@ QUICK = ["--set", "max_steps=6", "--set", "batch_size=16", "--set", "dim=16", "-
 
 def test_a_headless_run_trains_and_its_last_line_is_its_result(tmp_path: Path) -> None:
     dataset = str(pairs(tmp_path))
-    done = trainer("run", "two_tower", "--dataset", dataset, *QUICK, "--json", instance=tmp_path / "i")
+    own = [
+        "--env",
+        "HF_TOKEN=hf_secret",
+        "--env",
+        "FAISS_NUM_THREADS=1",
+        "--on-stall",
+        "stop",
+        "--stall-after",
+        "90",
+    ]
+    done = trainer("run", "two_tower", "--dataset", dataset, *QUICK, *own, "--json", instance=tmp_path / "i")
     assert done.returncode == 0, done.stderr
+    assert "warning: --env FAISS_NUM_THREADS" in done.stderr
+    assert "hf_secret" not in done.stderr + done.stdout
     result = json.loads(done.stdout.splitlines()[-1])
     assert (result["state"], result["exit_code"], result["steps"]) == ("finished", 0, 6)
     assert result["metrics"]["last"]["train/loss"] > 0
     assert result["findings"] == []
     paths = RunPaths(Path(result["run_dir"]))
     assert paths.root.parent == tmp_path / "i" / "runs"
-    assert paths.environment(1).exists()
+    assert RunSpec.load(paths).policy == {"on_stall": "stop", "stall_after_s": 90.0}
+    variables = {one["name"]: one for one in json.loads(paths.environment(1).read_text())["variables"]}
+    assert variables["FAISS_NUM_THREADS"]["source"] == "yours"
+    assert [
+        path for path in paths.root.rglob("*") if path.is_file() and b"hf_secret" in path.read_bytes()
+    ] == [paths.spec]
     again = trainer("run", "two_tower", "--run-dir", str(paths.root), "--dataset", dataset, instance=tmp_path)
     assert again.returncode == 2
     assert "--resume" in again.stderr
@@ -77,6 +94,29 @@ def test_a_failed_run_shows_the_last_lines_and_passes_its_exit_code_on(tmp_path:
         (["two_tower", "--dataset", "python_docs", "--preset", "x"], "--preset: two_tower has no 'x'"),
         (["two_tower", "--dataset", "python_docs", "--resume"], "--resume: name the run"),
         (["two_tower", "--run-dir", "nowhere", "--resume"], "nowhere is not a run folder"),
+        (["two_tower", "--dataset", "python_docs", "--env", "LD_PRELOAD=x"], "--env LD_PRELOAD: cannot be"),
+        (["two_tower", "--dataset", "python_docs", "--env", "A"], "--env: must be NAME=VALUE"),
+        (["two_tower", "--dataset", "python_docs", "--env", "A=1", "--env", "A=2"], "--env A: is set twice"),
+        (
+            ["two_tower", "--dataset", "python_docs", "--max-attempts", "0"],
+            "--max-attempts: must be 1 to 20 (a whole number of attempts), got 0",
+        ),
+        (
+            ["two_tower", "--dataset", "python_docs", "--on-stall", "x"],
+            "--on-stall: must be one of report, stop",
+        ),
+        (
+            ["two_tower", "--dataset", "python_docs", "--retry-after", "soon"],
+            "--retry-after: must be 1 to 604800",
+        ),
+        (
+            ["two_tower", "--dataset", "python_docs", "--stall-after", "0"],
+            "--stall-after: must be 1 to 604800",
+        ),
+        (
+            ["two_tower", "--dataset", "python_docs", "--profile", "safe", "--set", "device=mps"],
+            "--profile: profile 'safe' trains on the CPU",
+        ),
     ],
 )
 def test_a_wrong_command_line_names_the_field_and_starts_nothing(

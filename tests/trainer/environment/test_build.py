@@ -7,9 +7,10 @@ import sys
 
 import pytest
 
-from trainer.environment.build import PROFILES, build
-from trainer.environment.command import command
+from trainer.environment.build import AUTO_DEVICE, PROFILES, build, device_conflict
+from trainer.environment.command import command, keep_awake
 from trainer.environment.cores import usable_cores
+from trainer.environment.secrets import HIDDEN as HIDDEN_VALUE
 from trainer.environment.variables import as_environ
 
 
@@ -64,6 +65,112 @@ def test_classic_reproduces_the_original_recipe_with_its_warnings() -> None:
     assert "wrong results" in variables["KMP_DUPLICATE_LIB_OK"].reason
 
 
+@pytest.mark.parametrize("platform", ["linux", "darwin", "win32"])
+@pytest.mark.parametrize("device", ["auto", "cpu", "cuda", "mps"])
+def test_classic_sets_what_the_original_set_everywhere_and_nothing_else(platform: str, device: str) -> None:
+    environ = as_environ(build(platform=platform, device=device, profile="classic", physical_cores=8))
+    ours = {name for name in environ if not name.startswith(("PYTHON", "SIGNALBOX_"))}
+    assert {name: environ[name] for name in ours} == {
+        "KMP_DUPLICATE_LIB_OK": "TRUE",
+        "OMP_NUM_THREADS": "4",
+        "MKL_NUM_THREADS": "1",
+        "PYTORCH_MPS_HIGH_WATERMARK_RATIO": "0.0",
+        "TOKENIZERS_PARALLELISM": "false",
+        "USE_TF": "0",
+    }
+
+
+ALLOCATOR, FALLBACK, HIDDEN = "PYTORCH_ALLOC_CONF", "PYTORCH_ENABLE_MPS_FALLBACK", "CUDA_VISIBLE_DEVICES"
+DEVICE_VARIABLES = {ALLOCATOR, FALLBACK, HIDDEN, AUTO_DEVICE}
+
+
+@pytest.mark.parametrize(
+    ("platform", "device", "profile", "expected"),
+    [
+        ("linux", "auto", "auto", {ALLOCATOR: "expandable_segments:True"}),
+        ("linux", "cuda", "auto", {ALLOCATOR: "expandable_segments:True"}),
+        ("linux", "cpu", "auto", {HIDDEN: ""}),
+        ("linux", "mps", "auto", {}),
+        ("darwin", "auto", "auto", {FALLBACK: "1"}),
+        ("darwin", "mps", "auto", {FALLBACK: "1"}),
+        ("darwin", "cpu", "auto", {HIDDEN: ""}),
+        ("darwin", "cuda", "auto", {}),
+        ("win32", "auto", "auto", {}),
+        ("win32", "cuda", "auto", {}),
+        ("win32", "cpu", "auto", {HIDDEN: ""}),
+        ("linux", "auto", "safe", {HIDDEN: "", AUTO_DEVICE: "cpu"}),
+        ("darwin", "auto", "safe", {HIDDEN: "", AUTO_DEVICE: "cpu"}),
+        ("win32", "cpu", "safe", {HIDDEN: "", AUTO_DEVICE: "cpu"}),
+    ],
+)
+def test_each_device_gets_its_own_variables(
+    platform: str, device: str, profile: str, expected: dict[str, str]
+) -> None:
+    environ = as_environ(build(platform=platform, device=device, profile=profile, physical_cores=8))
+    assert {name: environ[name] for name in DEVICE_VARIABLES & environ.keys()} == expected
+
+
+@pytest.mark.parametrize(
+    ("version", "name"),
+    [
+        ("2.9.1+cu128", "PYTORCH_CUDA_ALLOC_CONF"),
+        ("2.10.0", "PYTORCH_CUDA_ALLOC_CONF"),
+        ("2.11.0", ALLOCATOR),
+        ("2.13.0+cpu", ALLOCATOR),
+        ("3.0.0a0", ALLOCATOR),
+        (None, ALLOCATOR),
+        ("git", ALLOCATOR),
+    ],
+)
+def test_the_allocator_is_told_under_the_name_its_version_obeys(version: str | None, name: str) -> None:
+    environ = as_environ(build(platform="linux", device="cuda", torch_version=version))
+    assert [one for one in environ if one.endswith("ALLOC_CONF")] == [name]
+
+
+def test_windows_gets_what_it_cannot_start_without_and_others_do_not() -> None:
+    inherited = {"SYSTEMROOT": "C:", "TEMP": "T", "USERPROFILE": "U", "LD_LIBRARY_PATH": "L", "PATH": "P"}
+    windows = as_environ(build(platform="win32", inherited=inherited))
+    linux = as_environ(build(platform="linux", inherited=inherited))
+    assert inherited.keys() & windows.keys() == {"SYSTEMROOT", "TEMP", "USERPROFILE", "PATH"}
+    assert inherited.keys() & linux.keys() == {"LD_LIBRARY_PATH", "PATH"}
+
+
+def test_yours_win_over_ours_and_rungs_over_yours_and_what_they_replaced_stays_visible() -> None:
+    variables = {
+        one.name: one
+        for one in build(
+            platform="linux",
+            physical_cores=8,
+            overrides={"OMP_NUM_THREADS": "2", "MY_OWN": "x"},
+            rung_variables={"OMP_NUM_THREADS": "1"},
+        )
+    }
+    threads, own = variables["OMP_NUM_THREADS"].to_json(), variables["MY_OWN"].to_json()
+    assert (threads["value"], threads["source"]) == ("1", "rung")
+    assert threads["replaced"] == {"value": "2", "source": "yours"}
+    assert (own["value"], own["source"], own["replaced"]) == ("x", "yours", None)
+    assert variables["MKL_NUM_THREADS"].to_json()["replaced"] is None
+
+
+def test_a_secret_reaches_the_trainer_and_nobody_else() -> None:
+    variables = build(overrides={"HF_TOKEN": "hf_abc", "TOKENIZERS_PARALLELISM": "true", "EMPTY_KEY": ""})
+    assert as_environ(variables)["HF_TOKEN"] == "hf_abc"
+    shown = {one["name"]: one["value"] for one in (variable.to_json() for variable in variables)}
+    assert (shown["HF_TOKEN"], shown["TOKENIZERS_PARALLELISM"], shown["EMPTY_KEY"]) == (
+        HIDDEN_VALUE,
+        "true",
+        "",
+    )
+    assert "hf_abc" not in str([variable.to_json() for variable in variables])
+
+
+@pytest.mark.parametrize("device", ["cuda", "mps"])
+def test_profile_safe_and_a_gpu_contradict_each_other(device: str) -> None:
+    assert device in (device_conflict(device, "safe") or "")
+    assert device_conflict("auto", "safe") is None
+    assert device_conflict(device, "auto") is None
+
+
 def test_safe_hides_the_gpu_even_when_the_user_had_chosen_one() -> None:
     variables = build(profile="safe", platform="linux", inherited={"CUDA_VISIBLE_DEVICES": "0"})
     assert [v.value for v in variables if v.name == "CUDA_VISIBLE_DEVICES"] == [""]
@@ -72,7 +179,7 @@ def test_safe_hides_the_gpu_even_when_the_user_had_chosen_one() -> None:
 @pytest.mark.parametrize("profile", PROFILES)
 def test_every_variable_has_a_reason_and_appears_once(profile: str) -> None:
     variables = build(profile=profile, inherited={"PATH": "/bin", "HOME": "/home/x"}, run_dir="/runs/a")
-    assert all(variable.reason and variable.source for variable in variables)
+    assert all(one.reason and one.source and one.reference for one in variables)
     assert len({variable.name for variable in variables}) == len(variables)
 
 
@@ -85,6 +192,12 @@ def test_the_command_starts_a_fresh_unbuffered_interpreter() -> None:
     argv = command("/runs/a", 2)
     assert argv[0] == sys.executable
     assert argv[1:] == ["-u", "-X", "faulthandler", "-P", "-m", "trainer.engine", "/runs/a", "--attempt", "2"]
+
+
+def test_a_mac_is_kept_awake_by_a_companion_that_leaves_with_the_trainer() -> None:
+    assert keep_awake(7, platform="darwin", program=sys.executable) == [sys.executable, "-ims", "-w", "7"]
+    assert keep_awake(7, platform="darwin", program="/no/such/caffeinate") is None
+    assert keep_awake(7, platform="linux", program=sys.executable) is None
 
 
 def test_cores_are_at_least_one() -> None:

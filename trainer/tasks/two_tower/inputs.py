@@ -50,8 +50,10 @@ class BagInputs:
 class VectorInputs:
     """Vectors computed elsewhere: single ones (N, D) or sequences (N, T, D), float32."""
 
-    def __init__(self, vectors: NDArray[np.float32]) -> None:
+    def __init__(self, vectors: NDArray[np.float32], *, pin_memory: bool = False) -> None:
+        """``pin_memory`` collects rows in page-locked memory; only where there is a CUDA device."""
         self._vectors = torch.from_numpy(np.ascontiguousarray(vectors))
+        self._pin_memory = pin_memory
 
     def __len__(self) -> int:
         return len(self._vectors)
@@ -60,4 +62,8 @@ class VectorInputs:
         """The vectors of ``rows``; dropout is the tower's own business."""
         if len(rows) and rows[-1] - rows[0] == len(rows) - 1 and bool((np.diff(rows) == 1).all()):
             return (self._vectors[int(rows[0]) : int(rows[-1]) + 1],)  # a view, nothing is copied
-        return (self._vectors.index_select(0, torch.from_numpy(rows)),)
+        # collected there at once: pinning what is collected already costs a second copy
+        collected = self._vectors.new_empty(
+            (len(rows), *self._vectors.shape[1:]), pin_memory=self._pin_memory
+        )
+        return (torch.index_select(self._vectors, 0, torch.from_numpy(rows), out=collected),)

@@ -100,8 +100,10 @@ def from_texts(pairs: TextPairs, params: TwoTowerParams, *, cache: Path, tell: T
     )
 
 
-def from_vectors(pairs: VectorPairs, params: TwoTowerParams) -> Material:
+def from_vectors(pairs: VectorPairs, params: TwoTowerParams, *, pin_memory: bool = False) -> Material:
     """Find equal vectors (they are one query or document) and split the groups.
+
+    ``pin_memory`` collects batches in page-locked memory, for a CUDA device.
 
     Raises:
         DatasetError: there are too few groups to split.
@@ -126,8 +128,8 @@ def from_vectors(pairs: VectorPairs, params: TwoTowerParams) -> Material:
         ids=pairs.ids,
         groups=pairs.groups,
         query_texts=pairs.queries_text,
-        queries=VectorInputs(pairs.query_vectors),
-        documents=VectorInputs(distinct),
+        queries=VectorInputs(pairs.query_vectors, pin_memory=pin_memory),
+        documents=VectorInputs(distinct, pin_memory=pin_memory),
         query_of_N=query_of_N,
         document_of_N=document_of_N,
         document_ids=[pairs.ids[row] for row in first_N.tolist()],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Final
 
@@ -12,6 +13,7 @@ from trainer.datasets.records import DatasetError, Tell, TextPairs, VectorPairs
 from trainer.engine import devices, seeding
 from trainer.engine.loop import train as run_loop
 from trainer.engine.task import LoopConfig
+from trainer.environment.loader import read_loader
 from trainer.protocol.events import Phase
 from trainer.protocol.run_folder import RunPaths, RunSpec
 from trainer.recipes.two_tower import TwoTowerParams
@@ -71,7 +73,8 @@ def load_task(
         material = from_texts(rows, params, cache=datasets_dir / _FEATURES_FOLDER, tell=tell)
         towers = text_towers(params, device)
     else:
-        material = from_vectors(rows, params)
+        pin_memory = device.type == "cuda" and read_loader(os.environ).pin_memory
+        material = from_vectors(rows, params, pin_memory=pin_memory)
         towers = vector_towers(
             params,
             query_dim=rows.query_vectors.shape[2],

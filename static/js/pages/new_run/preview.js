@@ -7,9 +7,13 @@ import { commandBlock, environmentTable } from "../../lib/environment_view.js";
 export class Preview {
   #asked = 0;
 
-  /** @param {(error: any) => void} onRefusal what the server said about a value */
-  constructor(onRefusal) {
+  /**
+   * @param {(error: any) => void} onRefusal what the server said about a value
+   * @param {(warnings: {name: string, message: string}[]) => void} onWarnings of the user's own variables
+   */
+  constructor(onRefusal, onWarnings) {
     this.onRefusal = onRefusal;
+    this.onWarnings = onWarnings;
     this.place = find("#preview");
     this.status = find("#preview-status");
   }
@@ -23,6 +27,7 @@ export class Preview {
       if (mine !== this.#asked) return false;
       setText(this.status, "up to date");
       this.place.classList.remove("is-stale");
+      this.onWarnings(answer.warnings);
       fill(
         this.place,
         h("h3", { text: "Command" }),

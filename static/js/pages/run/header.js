@@ -4,6 +4,7 @@ import { fill, find, h, icon, setText } from "../../lib/dom.js";
 import { formatAge, formatClock, formatCount, formatDuration, formatNumber } from "../../lib/format.js";
 import { Pace, fractionDone, secondsLeft } from "../../lib/progress.js";
 import { datasetWord, latestLoss, runningSeconds } from "../../lib/run_facts.js";
+import { runBadges } from "../../lib/rungs.js";
 import { toast, toastError } from "../../lib/shell.js";
 import { ENDED, RESUMABLE, stateBadge, stateWord } from "../../lib/states.js";
 import { endBanner } from "./banner.js";
@@ -79,11 +80,12 @@ export class Header {
     this.run = run;
     setText(find("#run-name"), run.name);
     const paused = run.phase === "paused";
-    const shown = [run.state, paused, run.reason, run.exit_code, run.exit_signal].join("|");
+    const shown = [run.state, paused, run.reason, run.exit_code, run.exit_signal, JSON.stringify(run.rungs)].join("|");
     if (shown !== this.#shown) {
       this.#shown = shown;
       this.root.dataset.state = run.state;
       fill(find("#run-state"), stateBadge(run.state, { paused }));
+      fill(find("#run-rungs"), runBadges(run.rungs));
       fill(find("#run-banner"), endBanner(run));
       this.#busy = "";
       this.#drawActions();

@@ -2,7 +2,7 @@
 import { get, query } from "../../lib/api.js";
 import { fill, find, h, icon } from "../../lib/dom.js";
 import { commandBlock, copyButton, environmentTable } from "../../lib/environment_view.js";
-import { formatBytes, formatClock, formatCount, formatDuration, formatExit, formatNumber } from "../../lib/format.js";
+import { formatBytes, formatClock, formatCount, formatNumber } from "../../lib/format.js";
 import { eventWords } from "./event_words.js";
 
 /** @typedef {import("../../lib/run_facts.js").Run} Run */
@@ -111,26 +111,6 @@ export async function showCheckpoints(path) {
 function metricChips(metrics) {
   const shown = Object.entries(metrics).slice(0, 4);
   return h("span", { class: "chips" }, shown.map(([name, value]) => h("span", { class: "chip", text: `${name.replace(/^eval\//, "")} ${formatNumber(value)}` })));
-}
-
-/** @param {string} path @returns {Promise<any[]>} */
-export async function showAttempts(path) {
-  const { attempts } = await get(`${path}/attempts`);
-  const rows = [...attempts].reverse().map((one) => [
-    String(one.attempt),
-    formatCount(one.from_step),
-    formatClock(one.started_at),
-    formatDuration(one.ended_at === null ? null : one.ended_at - one.started_at),
-    one.ended_at === null ? "running" : formatExit(one.exit_code, one.exit_signal) || "unknown",
-    one.pid === null ? "–" : String(one.pid),
-  ]);
-  fill(
-    find("#panel-attempts"),
-    rows.length
-      ? table(["Attempt", "From step", "Started", "Took", "End", "Process"], rows, "Attempts, newest first")
-      : nothing("Not started yet", "Every launch of this run's trainer is listed here."),
-  );
-  return attempts;
 }
 
 /** @param {string} path */

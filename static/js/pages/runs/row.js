@@ -3,6 +3,7 @@ import { fill, h, setText } from "../../lib/dom.js";
 import { formatAge, formatCount, formatDuration, formatExit, formatNumber } from "../../lib/format.js";
 import { Pace, fractionDone, secondsLeft } from "../../lib/progress.js";
 import { datasetWord, latestLoss, runningSeconds } from "../../lib/run_facts.js";
+import { runBadges } from "../../lib/rungs.js";
 import { Sparkline } from "../../lib/sparkline.js";
 import { ENDED, stateBadge } from "../../lib/states.js";
 
@@ -13,9 +14,11 @@ export class RunRow {
   #pace = new Pace();
   #spark = new Sparkline();
   #shownState = "";
+  #shownRungs = "";
   #state = h("td", { class: "cell-state" });
   #link = h("a", { class: "run-link" });
   #sub = h("div", { class: "muted small run-sub" });
+  #rungs = h("div", { class: "run-rungs" });
   #steps = h("div", { class: "steps num small" });
   #bar = h("span");
   #left = h("td", { class: "num cell-left", dataset: { label: "Time left" } });
@@ -31,7 +34,7 @@ export class RunRow {
       "tr",
       { dataset: { testid: "run-row", run: run.id } },
       this.#state,
-      h("td", { class: "cell-run" }, this.#link, this.#sub),
+      h("td", { class: "cell-run" }, this.#link, this.#sub, this.#rungs),
       h("td", { class: "cell-progress" }, this.#steps, progress),
       this.#left,
       h("td", { class: "cell-loss" }, h("div", { class: "loss" }, this.#loss, this.#spark.element)),
@@ -50,6 +53,11 @@ export class RunRow {
       this.#shownState = state;
       this.element.dataset.state = run.state;
       fill(this.#state, stateBadge(run.state, { paused }));
+    }
+    const rungs = JSON.stringify(run.rungs ?? []);
+    if (rungs !== this.#shownRungs) {
+      this.#shownRungs = rungs;
+      fill(this.#rungs, runBadges(run.rungs));
     }
     setText(this.#link, run.name);
     setText(this.#sub, `${run.recipe} · ${datasetWord(run.dataset)}`);

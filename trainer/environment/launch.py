@@ -1,0 +1,31 @@
+"""The environment of a run on this very machine: what :func:`build` needs to know, looked up."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+
+from trainer.environment.build import build
+from trainer.environment.cores import usable_cores
+from trainer.environment.installed import torch_version
+from trainer.environment.variables import Variable
+from trainer.protocol.run_folder import RunSpec
+
+
+def launch_variables(
+    spec: RunSpec, *, run_dir: str | None = None, rung_variables: Mapping[str, str] | None = None
+) -> list[Variable]:
+    """Every variable a trainer of ``spec`` gets here; ``run_dir`` when it is really started."""
+    return build(
+        platform=sys.platform,
+        device=str(spec.params.get("device", "auto")),
+        profile=spec.profile,
+        num_concurrent=spec.num_concurrent,
+        physical_cores=usable_cores(),
+        inherited=os.environ,
+        run_dir=run_dir,
+        torch_version=torch_version(),
+        overrides=spec.environment,
+        rung_variables=rung_variables,
+    )
