@@ -24,7 +24,9 @@ SIGNATURES: Final = (
     Signature(
         "cuda_oom",
         r"torch\.(?:cuda\.)?OutOfMemoryError|CUDA out of memory|CUDA error: out of memory|HIP out of memory"
-        r"|CUDA driver error: out of memory|cudaErrorMemoryAllocation",
+        r"|CUDA driver error: out of memory|cudaErrorMemoryAllocation"
+        r"|OOM when allocating tensor(?!.*(?:allocator cpu|device:CPU))"
+        r"|RESOURCE_EXHAUSTED: .*(?:[Oo]ut of memory|\bOOM\b|Attempting to (?:reserve|allocate))",
         cause="The GPU's memory is used up, by this run or by another process (the message says how much "
         "by which).",
         remedy="Halve the batch (and double the accumulation), shorten sequences, or turn on gradient "
@@ -48,7 +50,7 @@ SIGNATURES: Final = (
     Signature(
         "label_or_index_range",
         r"Assertion .?t >= 0 && t < n_classes|Target -?\d+ is out of bounds|index out of range in self"
-        r"|device-side assert triggered|Assertion .?-sizes\[i\] <= index && index < sizes\[i\]"
+        r"|Assertion .?-sizes\[i\] <= index && index < sizes\[i\]"
         r"|Assertion .?(?:srcIndex < srcSelectDimSize|input_val >= zero)",
         cause="A label or token id is outside the range the model was built for.",
         remedy="Check the largest label against num_labels, and the largest id against the vocabulary. On "
@@ -57,6 +59,7 @@ SIGNATURES: Final = (
         source="https://github.com/pytorch/pytorch/issues/1204",
         rank=6,
         rungs=(Rung.CPU,),
+        vague=r"device-side assert triggered",
     ),
     Signature(
         "cuda_illegal_memory",
@@ -80,11 +83,11 @@ SIGNATURES: Final = (
     ),
     Signature(
         "nvml_mismatch",
-        r"Failed to initialize NVML",
+        r"Failed to initialize NVML: Driver/library version mismatch",
         cause="The NVIDIA driver was upgraded while its old kernel module is still loaded.",
         remedy="Reboot, or reload the nvidia kernel modules.",
         source="https://github.com/mozilla/translations/issues/1167",
-        rank=3,
+        rank=7,
         rungs=(Rung.CPU,),
     ),
     Signature(
@@ -92,7 +95,7 @@ SIGNATURES: Final = (
         r"Torch not compiled with CUDA enabled|not linked with support for \w+ devices"
         r"|Found no NVIDIA driver"
         r"|No CUDA GPUs are available|CUDA error: invalid device ordinal|no CUDA-capable device is detected"
-        r"|Invalid device id",
+        r"|Invalid device id|Could not run 'aten::empty[\w.]*' with arguments from the '\w+' backend",
         cause="The device asked for is not there, or this build of torch cannot use it.",
         remedy="Choose the device 'auto' or 'cpu', or install a torch build with CUDA and its driver.",
         source="measured with torch 2.13",
@@ -110,7 +113,7 @@ SIGNATURES: Final = (
     Signature(
         "cudnn",
         r"cuDNN error: CUDNN_STATUS_\w+|CUDNN_STATUS_(?:NOT_INITIALIZED|EXECUTION_FAILED|INTERNAL_ERROR)"
-        r"|Unable to find a valid cuDNN algorithm",
+        r"|Unable to find a valid cuDNN algorithm|Could not create cudnn handle|Failed to get convolution algorithm",
         cause="cuDNN could not run a layer: most often too little GPU memory, or a cuDNN that does not "
         "fit torch.",
         remedy="Halve the batch; if that changes nothing, reinstall torch so that it brings its own cuDNN.",

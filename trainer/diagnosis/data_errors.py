@@ -38,7 +38,11 @@ SIGNATURES: Final = (
         r"mat1 and mat2 shapes cannot be multiplied|to have the same dtype|expected scalar type"
         r"|must match the size of tensor b|Sizes of tensors must match except in dimension"
         r"|stack expects each tensor to be equal size|mat1 and mat2 must have the same dtype"
-        r"|Expected input batch_size \(\d+\) to match target batch_size",
+        r"|Expected input batch_size \(\d+\) to match target batch_size|must have the same dtype"
+        r"|size mismatch, (?:m1|got)\b|expected input\b.* to have \d+ channels"
+        r"|shape '\[[-\d, ]*\]' is invalid for input of size|The expanded size of the tensor \(\d+\) must match"
+        r"|operands could not be broadcast together|Expected object of scalar type"
+        r"|Incompatible shapes: \[|Cannot batch tensors with different shapes|Matrix size-incompatible",
         cause="Two tensors do not fit together in shape or type.",
         remedy="Compare the dimensions in the message with the model's; take them from the dataset, not "
         "from constants.",

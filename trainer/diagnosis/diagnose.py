@@ -84,7 +84,7 @@ def _ranked(matches: list[Match], log: Log, chain: Chain | None) -> list[Finding
 
     def order(match: Match) -> tuple[int, int, int]:
         inside = chain is not None and any(chain.holds(index) for index in match.lines)
-        return (-match.signature.rank, 0 if inside else 1, match.first if inside else -match.last)
+        return (-match.rank, 0 if inside else 1, match.first if inside else -match.last)
 
     ordered = sorted(matches, key=order)
     return [

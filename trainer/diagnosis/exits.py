@@ -9,8 +9,9 @@ from trainer.diagnosis.finding import Role, Signature
 SIGNATURES: Final = (
     Signature(
         "scheduler_limit",
-        r"DUE TO TIME LIMIT|CANCELLED AT \S+ DUE TO|DUE TO PREEMPTION|job killed: walltime .* exceeded",
-        cause="The cluster's scheduler ended the job: its time was up, or somebody else needed the machine.",
+        r"DUE TO TIME LIMIT|CANCELLED AT \S+ DUE TO|DUE TO PREEMPTION|job killed: walltime .* exceeded"
+        r"|The node was low on resource",
+        cause="The cluster ended the job: its time was up, or the machine failed or was needed by others.",
         remedy="Start it again from the last checkpoint; ask for more time, or checkpoint more often.",
         source="https://slurm.schedmd.com/sbatch.html",
         rank=8,

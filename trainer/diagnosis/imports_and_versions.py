@@ -26,7 +26,7 @@ SIGNATURES: Final = (
     ),
     Signature(
         "import_name",
-        r"ImportError: cannot import name '\w+' from '[\w.]+'",
+        r"(?:ImportError: |^|traceback\): ?)cannot import name '\w+' from '[\w.]+'",
         cause="Two packages do not fit together: one asks the other for something it has not, or no longer.",
         remedy="Upgrade both packages, or pin the versions that were tried together.",
         source="generic",
@@ -43,7 +43,8 @@ SIGNATURES: Final = (
     ),
     Signature(
         "missing_module",
-        r"ModuleNotFoundError: No module named '([^']+)'",
+        r"ModuleNotFoundError: No module named '([^']+)'"
+        r"|^(?:\S+: )?ImportError: .*\b(?:requires?|needs)\b.*\b(?:pip|conda) install\b",
         cause="A Python package is not installed in the environment the trainer ran in.",
         remedy="Install it with that environment's own pip; the message names it.",
         source="generic",

@@ -12,13 +12,18 @@ from trainer.diagnosis.tracebacks import Chain
 
 _LINE_CHARACTERS: Final = 400
 _MEANINGFUL: Final = re.compile(
-    r"\b(?:error|fatal|panic|abort(?:ed|ing)?|segmentation fault|bus error|killed|assert(?:ion)? .*failed"
-    r"|failed)\b",
+    r"\b(?:error|fatal|panic(?:ked)?|abort(?:ed|ing)?|segmentation fault|bus error|killed"
+    r"|assert(?:ion)? .*failed|failed|fault|timed out|core dumped|giving up|\w+(?:Error|Exception)|SIG[A-Z]{3,4})\b"
+    r"|death signal|^\[E\d* ",
     re.I,
 )
 _TALK: Final = re.compile(
     r"\b(?:no|0|zero|without)\b[^.]{0,20}\b(?:errors?|failed|failures?)\b|\bINFO\b|\bDEBUG\b", re.I
 )
+# announce that something follows, and say nothing themselves
+_BANNER: Final = re.compile(r"Error executing job with overrides|[{\[(]$|^\s*(?:raise|return|assert|self\.)\b|\w\($")
+_WARNING: Final = re.compile(r"\bWARN(?:ING)?\b(?!.*death signal)")
+_FRAME: Final = re.compile(r'File "[^"]+", line \d+')
 _IN_WORDS: Final = {
     4: "It met an instruction this processor does not have.",
     6: "Native code gave up (abort); its last words, if any, stand right above the end of the log.",
@@ -46,14 +51,14 @@ def unknown(evidence: Evidence, log: Log, chain: Chain | None) -> Finding:
         lines.append(first)
     if chain is not None and chain.exceptions:
         last, cause = log.lines[chain.exceptions[-1]], log.lines[chain.exceptions[0]]
-        lines += [last, cause]
+        lines += [cause, last]
         parts.append(
             f"The last exception was {_shown(last)}"
             + (f", first caused by {_shown(cause)}" if cause != last else "")
             + "."
         )
     elif not lines:
-        lines += [line for line in log.lines if line.strip()][-2:]
+        lines += _cut_traceback(log) or [line for line in log.lines if line.strip()][-2:]
     if evidence.phase:
         parts.append(f"It was {evidence.phase} at the time.")
     return Finding(
@@ -77,9 +82,20 @@ def _first_meaningful(log: Log, chain: Chain | None) -> str | None:
     for index, line in enumerate(log.lines):
         if chain is not None and index >= chain.first:
             break
-        if _MEANINGFUL.search(line) and not _TALK.search(line) and not log.went_on_after(index):
+        if any(talk.search(line) for talk in (_BANNER, _TALK, _FRAME)) or _WARNING.search(line):
+            continue
+        if _MEANINGFUL.search(line) and not log.went_on_after(index):
             return line
     return None
+
+
+def _cut_traceback(log: Log) -> list[str]:
+    """Header and last frame of a traceback whose end was never written."""
+    starts = [i for i, line in enumerate(log.lines) if "Traceback (most recent call last)" in line]
+    if not starts or log.went_on_after(starts[-1]):
+        return []
+    frames = [line for line in log.lines[starts[-1] :] if _FRAME.search(line)]
+    return [log.lines[starts[-1]], *frames[-1:]]
 
 
 def _shown(line: str) -> str:

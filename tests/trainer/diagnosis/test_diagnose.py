@@ -63,7 +63,7 @@ def test_unknown_tells_the_last_exception_and_its_first_cause() -> None:
     (finding,) = diagnose(Evidence(log="loading failed for shard 3\n" + log, exit_code=1))
     assert finding.id == UNKNOWN
     assert "ConfigError: no schedule, first caused by KeyError: 'warmup'" in finding.cause
-    assert finding.lines == ("loading failed for shard 3", "ConfigError: no schedule", "KeyError: 'warmup'")
+    assert finding.lines == ("loading failed for shard 3", "KeyError: 'warmup'", "ConfigError: no schedule")
 
 
 @pytest.mark.parametrize(
