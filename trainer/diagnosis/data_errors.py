@@ -10,11 +10,11 @@ SIGNATURES: Final = (
     Signature(
         "bad_jsonl",
         r"\b(?:JSONDecodeError|ArrowInvalid|UnicodeDecodeError|JSONLDecodeError)\b: "
-        r"|ParserError: Error tokenizing"
-        r"|DatasetGenerationError: ",
+        r"|ParserError: Error tokenizing",
         cause="A row or file is malformed: no valid JSON, CSV or UTF-8 text.",
         remedy="Look at the line or position named in the message, and repair or remove it.",
-        source="generic",
+        source="https://docs.python.org/3/library/json.html#exceptions",
+        vague=r"DatasetGenerationError: ",
     ),
     Signature(
         "dataset_refused",
@@ -27,7 +27,7 @@ SIGNATURES: Final = (
     Signature(
         "empty_dataset",
         r"num_samples should be a positive integer value, but got num_samples=0|Number of samples: 0$"
-        r"|ValueError: (?:the )?(?:dataset|train_dataset|training set) is empty",
+        r"|ValueError: (?:the )?(?:dataset|train_dataset|training set) is empty|SchemaInferenceError: Please pass",
         cause="The dataset is empty: every row was filtered out, or the file has none.",
         remedy="Look at the file and at the filters in front of it.",
         source="https://github.com/pytorch/pytorch/blob/main/torch/utils/data/sampler.py",

@@ -62,11 +62,12 @@ class Match:
 
 def matches_of(log: Log, *, chains: list[Chain]) -> list[Match]:
     """All signatures whose words are there in earnest, and were not survived."""
+    raised = {index for chain in chains if not chain.noise for index in chain.exceptions}
     ignored = {index for chain in chains if chain.noise for index in range(chain.first, chain.last + 1)}
     found = []
     for signature in signatures().values():
         for pattern in filter(None, (signature.pattern, signature.vague)):
-            lines = _lines_of(log, signature, pattern) - ignored
+            lines = _lines_of(log, signature, pattern, raised=raised) - ignored
             in_earnest = sorted(i for i in lines if signature.anywhere or not log.went_on_after(i))
             if in_earnest:
                 found.append(Match(signature, tuple(in_earnest), is_vague=pattern is signature.vague))
@@ -79,7 +80,8 @@ def near(match: Match, chain: Chain) -> bool:
     return any(index >= chain.first - _BEFORE_CHAIN for index in match.lines)
 
 
-def _lines_of(log: Log, signature: Signature, pattern: str) -> set[int]:
+def _lines_of(log: Log, signature: Signature, pattern: str, *, raised: set[int]) -> set[int]:
+    """Lines with these words in earnest; what a traceback ends with is no talk, however it is worded."""
     found: set[int] = set()
     for count, hit in enumerate(compiled(pattern).finditer(log.text)):
         if count > _MOST:
@@ -87,7 +89,7 @@ def _lines_of(log: Log, signature: Signature, pattern: str) -> set[int]:
         index = log.line_at(hit.start())
         line = log.lines[index]
         column = hit.start() - log.start_of(index)
-        if not _is_talk(signature, line[:column], line[column + len(hit.group()) :]):
+        if index in raised or not _is_talk(signature, line[:column], line[column + len(hit.group()) :]):
             found.add(index)
     return found
 

@@ -12,7 +12,7 @@ NAN_LOSS: Final = Signature(
     r"|\s+is\s+|\s+)['\"]?"
     r"[-+]?(?:nan|inf)\b|\bgrad_norm['\"]?\s*[:=]\s*['\"]?nan\b|NonFiniteLoss"
     r"|probability tensor contains either .?inf.?, .?nan.?|Function '\w+' returned nan values"
-    r"|[Ll]oss (?:is|became|went) (?:nan|inf|NaN|non-finite|not finite)\b",
+    r"|[Ll]oss (?:is|became|went) (?:nan|inf(?:inite)?|NaN|non-finite|not finite)\b",
     cause="The loss is no longer a number (NaN or infinite): training has diverged.",
     remedy="Go on from the last checkpoint before it with a smaller learning rate, clip gradients to 1.0, "
     "and avoid fp16 "
