@@ -38,7 +38,7 @@ SIGNATURES: Final = (
     ),
     Signature(
         "cublas_init",
-        r"CUBLAS_STATUS_(?:ALLOC_FAILED|NOT_INITIALIZED)",
+        r"CUBLAS_STATUS_(?:ALLOC_FAILED|NOT_INITIALIZED)|cublas runtime error : library not initialized",
         cause="cuBLAS could not start: the GPU's memory is full, or an earlier kernel met an id out of "
         "range.",
         remedy="Look at the GPU's free memory; if there is plenty, compare token ids with the size of the "

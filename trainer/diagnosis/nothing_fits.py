@@ -21,7 +21,9 @@ _TALK: Final = re.compile(
     r"\b(?:no|0|zero|without)\b[^.]{0,20}\b(?:errors?|failed|failures?)\b|\bINFO\b|\bDEBUG\b", re.I
 )
 # announce that something follows, and say nothing themselves
-_BANNER: Final = re.compile(r"Error executing job with overrides|\bException in (?:task|thread)\b|[{\[(]$|^\s*(?:raise|return|assert|self\.)\b|\w\($")
+_BANNER: Final = re.compile(
+    r"Error executing job with overrides|\bException in (?:task|thread)\b|[{\[(]$|^\s*(?:raise|return|assert|self\.)\b|\w\($"
+)
 _WARNING: Final = re.compile(r"\bWARN(?:ING)?\b(?!.*death signal)")
 _FRAME: Final = re.compile(r'File "[^"]+", line \d+')
 _IN_WORDS: Final = {

@@ -35,9 +35,7 @@ class Blind:
     def findings(self) -> list[Finding]:
         """What the diagnosis says."""
         code, number = exit_of(self.status, platform=self.platform)
-        evidence = Evidence(
-            log=read_log(self.path), exit_code=code, signal=number, platform=self.platform
-        )
+        evidence = Evidence(log=read_log(self.path), exit_code=code, signal=number, platform=self.platform)
         return diagnose(evidence)
 
 
