@@ -113,7 +113,8 @@ SIGNATURES: Final = (
     Signature(
         "cudnn",
         r"cuDNN error: CUDNN_STATUS_\w+|CUDNN_STATUS_(?:NOT_INITIALIZED|EXECUTION_FAILED|INTERNAL_ERROR)"
-        r"|Unable to find a valid cuDNN algorithm|Could not create cudnn handle|Failed to get convolution algorithm",
+        r"|Unable to find a valid cuDNN algorithm|Could not create cudnn handle"
+        r"|Failed to get convolution algorithm",
         cause="cuDNN could not run a layer: most often too little GPU memory, or a cuDNN that does not "
         "fit torch.",
         remedy="Halve the batch; if that changes nothing, reinstall torch so that it brings its own cuDNN.",

@@ -27,7 +27,8 @@ SIGNATURES: Final = (
     Signature(
         "empty_dataset",
         r"num_samples should be a positive integer value, but got num_samples=0|Number of samples: 0$"
-        r"|ValueError: (?:the )?(?:dataset|train_dataset|training set) is empty|SchemaInferenceError: Please pass",
+        r"|ValueError: (?:the )?(?:dataset|train_dataset|training set) is empty"
+        r"|SchemaInferenceError: Please pass",
         cause="The dataset is empty: every row was filtered out, or the file has none.",
         remedy="Look at the file and at the filters in front of it.",
         source="https://github.com/pytorch/pytorch/blob/main/torch/utils/data/sampler.py",
@@ -40,7 +41,8 @@ SIGNATURES: Final = (
         r"|stack expects each tensor to be equal size|mat1 and mat2 must have the same dtype"
         r"|Expected input batch_size \(\d+\) to match target batch_size|must have the same dtype"
         r"|size mismatch, (?:m1|got)\b|expected input\b.* to have \d+ channels"
-        r"|shape '\[[-\d, ]*\]' is invalid for input of size|The expanded size of the tensor \(\d+\) must match"
+        r"|shape '\[[-\d, ]*\]' is invalid for input of size"
+        r"|The expanded size of the tensor \(\d+\) must match"
         r"|operands could not be broadcast together|Expected object of scalar type"
         r"|Incompatible shapes: \[|Cannot batch tensors with different shapes|Matrix size-incompatible",
         cause="Two tensors do not fit together in shape or type.",

@@ -16,6 +16,7 @@ from trainer.diagnosis.memory import OOM_KILLER
 from trainer.diagnosis.nothing_fits import unknown
 from trainer.diagnosis.numerics import NAN_LOSS, ZERO_STEPS
 from trainer.diagnosis.silent_ends import ended_in_nan, trained_nothing
+from trainer.diagnosis.stuck import stuck_where
 from trainer.diagnosis.tracebacks import Chain, chains_of, is_interrupt, main_chain
 
 _SIGINT: Final = 2
@@ -41,6 +42,9 @@ def diagnose(evidence: Evidence) -> list[Finding]:
     findings = _without_repeats([*by_evidence, *found])[:_MOST_FINDINGS]
     if findings or evidence.ended_well:
         return findings
+    stuck = stuck_where(evidence, log)
+    if stuck is not None:
+        return [stuck]
     return _weaker(matches, evidence, log, chain)
 
 

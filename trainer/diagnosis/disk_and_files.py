@@ -57,7 +57,8 @@ SIGNATURES: Final = (
         r"PytorchStreamReader failed|failed finding central directory|invalid load key"
         r"|pickle data was truncated"
         r"|EOFError: Ran out of input|not a zip file"
-        r"|(?:torch/(?:serialization|_weights_only_unpickler)\.py|pickle\.load\()[^\n]*(?:\n[ \t][^\n]*){0,6}\nEOFError",
+        r"|(?:torch/(?:serialization|_weights_only_unpickler)\.py"
+        r"|pickle\.load\()[^\n]*(?:\n[ \t][^\n]*){0,6}\nEOFError",
         cause="The checkpoint or file is cut off or damaged.",
         remedy="Go back to the checkpoint before it; this one cannot be repaired.",
         source="https://github.com/CompVis/stable-diffusion/issues/93",

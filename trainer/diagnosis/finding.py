@@ -29,6 +29,7 @@ class Signature:
     families explain an exit with code 0.  ``anywhere`` families count although the log goes on: another
     process wrote them, or they have a rule of their own for what came after.  ``vague`` words fit the family
     as long as nothing more precise is there: they rank behind every other cause.
+    ``in_stacks`` patterns are tried on the frames of a stack dump instead of the log.
     """
 
     id: str
@@ -42,6 +43,7 @@ class Signature:
     silent: bool = False
     anywhere: bool = False
     vague: str = ""
+    in_stacks: bool = False
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,8 @@ SIGNATURES: Final = (
         "import_name",
         r"(?:ImportError: |^|traceback\): ?)cannot import name '\w+' from '[\w.]+'"
         r"|AttributeError: .np\.\w+. was removed in the NumPy"
-        r"|AttributeError: module 'numpy' has no attribute '(?:bool8?|float|int|object|str|long|unicode|typeDict)'",
+        r"|AttributeError: module 'numpy' has no attribute '(?:bool8?|float|int|object|str|long"
+        r"|unicode|typeDict)'",
         cause="Two packages do not fit together: one asks the other for something it has not, or no longer.",
         remedy="Upgrade both packages, or pin the versions that were tried together.",
         source="generic",

@@ -16,7 +16,8 @@ _EXCEPTION_BEFORE: Final = re.compile(
 )
 _GLOG_WARNING: Final = re.compile(r"\[W\w*[\d .:-]* ")
 _TALK_BEFORE: Final = re.compile(
-    r"\b(?:no(?! text)|(?<!could )(?<!can )(?<!Could )(?<!Can )not|never|if|when|whenever|unless|without|against|avoids?|avoiding|prevents?"
+    r"\b(?:no(?! text)|(?<!could )(?<!can )(?<!Could )(?<!Can )not|never|if|when|whenever|unless"
+    r"|without|against|avoids?|avoiding|prevents?"
     r"|fix(?:ed|es)?|handled?|handles"
     r"|handling|retry|retried|check(?:s|ed|ing)?|tests?|testing|like|such as|e\.g\.|known|recover(?:ed"
     r"|s)?|skip(?:ped)?"
@@ -65,7 +66,7 @@ def matches_of(log: Log, *, chains: list[Chain]) -> list[Match]:
     raised = {index for chain in chains if not chain.noise for index in chain.exceptions}
     ignored = {index for chain in chains if chain.noise for index in range(chain.first, chain.last + 1)}
     found = []
-    for signature in signatures().values():
+    for signature in (one for one in signatures().values() if not one.in_stacks):
         for pattern in filter(None, (signature.pattern, signature.vague)):
             lines = _lines_of(log, signature, pattern, raised=raised) - ignored
             in_earnest = sorted(i for i in lines if signature.anywhere or not log.went_on_after(i))

@@ -45,7 +45,8 @@ SIGNATURES: Final = (
     ),
     Signature(
         "native_lib_missing",
-        r"GLIBC(?:XX)?_[\d.]+' not found|DLL load failed|\[WinError (?:126|127|193)\]|cannot open shared object file"
+        r"GLIBC(?:XX)?_[\d.]+' not found|DLL load failed|\[WinError (?:126|127|193)\]"
+        r"|cannot open shared object file"
         r"|Library not loaded: @|undefined symbol: \w+|Could not load library libcudnn",
         cause="A native library is missing or does not fit this system: the package was built for another "
         "one.",

@@ -13,7 +13,8 @@ from trainer.diagnosis.tracebacks import Chain
 _LINE_CHARACTERS: Final = 400
 _MEANINGFUL: Final = re.compile(
     r"\b(?:error|fatal|panic(?:ked)?|abort(?:ed|ing)?|segmentation fault|bus error|killed"
-    r"|assert(?:ion)? .*failed|failed|fault|timed out|core dumped|giving up|\w+(?:Error|Exception)|SIG[A-Z]{3,4})\b"
+    r"|assert(?:ion)? .*failed|failed|fault|timed out|core dumped|giving up|\w+(?:Error|Exception)"
+    r"|SIG[A-Z]{3,4})\b"
     r"|death signal|^\[E\d* ",
     re.I,
 )
@@ -22,7 +23,8 @@ _TALK: Final = re.compile(
 )
 # announce that something follows, and say nothing themselves
 _BANNER: Final = re.compile(
-    r"Error executing job with overrides|\bException in (?:task|thread)\b|[{\[(]$|^\s*(?:raise|return|assert|self\.)\b|\w\($"
+    r"Error executing job with overrides|\bException in (?:task|thread)\b|[{\[(]$|^\s*(?:raise"
+    r"|return|assert|self\.)\b|\w\($"
 )
 _WARNING: Final = re.compile(r"\bWARN(?:ING)?\b(?!.*death signal)")
 _FRAME: Final = re.compile(r'File "[^"]+", line \d+')

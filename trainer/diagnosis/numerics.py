@@ -8,7 +8,8 @@ from trainer.diagnosis.finding import Role, Signature
 
 NAN_LOSS: Final = Signature(
     "nan_loss",
-    r"NaN/Inf loss|[Mm]inimum loss scale reached|loss scale already at minimum|\b(?<!best_)(?<!best )(?<!min_)(?:train[_/]|eval[_/]|val[_/])?[Ll]oss['\"]?(?:\s*[:=]\s*"
+    r"NaN/Inf loss|[Mm]inimum loss scale reached|loss scale already at minimum"
+    r"|\b(?<!best_)(?<!best )(?<!min_)(?:train[_/]|eval[_/]|val[_/])?[Ll]oss['\"]?(?:\s*[:=]\s*"
     r"|\s+is\s+|\s+)['\"]?"
     r"[-+]?(?:nan|inf)\b|\bgrad_norm['\"]?\s*[:=]\s*['\"]?nan\b|NonFiniteLoss"
     r"|probability tensor contains either .?inf.?, .?nan.?|Function '\w+' returned nan values"
