@@ -8,8 +8,10 @@ from typing import Final
 from trainer.diagnosis.evidence import Evidence, signal_name
 from trainer.diagnosis.finding import UNKNOWN, Finding
 from trainer.diagnosis.log_text import Log
+from trainer.diagnosis.memory import killed_beside_it
 from trainer.diagnosis.tracebacks import Chain
 
+_SIGKILL: Final = 9
 _LINE_CHARACTERS: Final = 400
 _MEANINGFUL: Final = re.compile(
     r"\b(?:error|fatal|panic(?:ked)?|abort(?:ed|ing)?|segmentation fault|bus error|killed"
@@ -77,7 +79,9 @@ def unknown(evidence: Evidence, log: Log, chain: Chain | None) -> Finding:
 def _status_in_words(evidence: Evidence) -> str:
     if evidence.signal is not None:
         words = _IN_WORDS.get(evidence.signal, "")
-        return f"A signal ({signal_name(evidence.signal)}) ended it. {words}".strip()
+        beside = killed_beside_it(evidence) if evidence.signal == _SIGKILL else ""
+        said = f"A signal ({signal_name(evidence.signal)}) ended it. {beside or words}"
+        return said.strip()
     return "" if evidence.exit_code is None else f"It ended with exit code {evidence.exit_code}."
 
 

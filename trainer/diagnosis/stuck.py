@@ -50,12 +50,13 @@ def stuck_where(evidence: Evidence, log: Log) -> Finding | None:
     if _CRASH.search(text):
         return None
     frames = _main_thread(text)
+    # a dump in a log may be of a healthy moment: only a wait says that it hung
+    if not frames or (not evidence.stacks and not _waits(frames[0])):
+        return None
     for index, frame in enumerate(frames):
         for signature in signatures().values():
             if signature.in_stacks and compiled(signature.pattern).search(frame.words):
                 return _finding(signature, frames[index : index + _MOST_FRAMES])
-        if index == 0 and not evidence.stacks and not _waits(frame):
-            return None  # a dump in a log may be of a healthy moment: only a wait says that it hung
     return None
 
 
