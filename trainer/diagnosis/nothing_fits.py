@@ -13,6 +13,7 @@ from trainer.diagnosis.tracebacks import Chain
 
 _SIGKILL: Final = 9
 _LINE_CHARACTERS: Final = 400
+_MOST_STRANGE: Final = 0.1
 _MEANINGFUL: Final = re.compile(
     r"\b(?:error|fatal|panic(?:ked)?|abort(?:ed|ing)?|segmentation fault|bus error|killed"
     r"|assert(?:ion)? .*failed|failed|fault|timed out|core dumped|giving up|\w+(?:Error|Exception)"
@@ -64,7 +65,10 @@ def unknown(evidence: Evidence, log: Log, chain: Chain | None) -> Finding:
             + "."
         )
     elif not lines:
-        lines += _cut_traceback(log) or [line for line in log.lines if line.strip()][-2:]
+        readable = [line for line in log.lines if _is_readable(line)]
+        lines += _cut_traceback(log) or readable[-2:]
+        if not readable and log.text.strip():
+            parts.append("This file holds no text: it may not be the log.")
     if evidence.phase:
         parts.append(f"It was {evidence.phase} at the time.")
     return Finding(
@@ -92,9 +96,15 @@ def _first_meaningful(log: Log, chain: Chain | None) -> str | None:
             break
         if any(talk.search(line) for talk in (_BANNER, _TALK, _FRAME)) or _WARNING.search(line):
             continue
-        if _MEANINGFUL.search(line) and not log.went_on_after(index):
+        if _MEANINGFUL.search(line) and _is_readable(line) and not log.went_on_after(index):
             return line
     return None
+
+
+def _is_readable(line: str) -> bool:
+    """Whether a person could read it: not empty, and hardly anything that is no character."""
+    strange = sum(not char.isprintable() or char == "\ufffd" for char in line.strip().replace("\t", ""))
+    return bool(line.strip()) and strange <= _MOST_STRANGE * len(line)
 
 
 def _cut_traceback(log: Log) -> list[str]:
