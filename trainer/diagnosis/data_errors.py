@@ -46,8 +46,8 @@ SIGNATURES: Final = (
         r"|operands could not be broadcast together|Expected object of scalar type"
         r"|Incompatible shapes: \[|Cannot batch tensors with different shapes|Matrix size-incompatible",
         cause="Two tensors do not fit together in shape or type.",
-        remedy="Compare the dimensions in the message with the model's; take them from the dataset, not "
-        "from constants.",
+        remedy="Compare the sizes in the message with the model's; take them from the dataset, not from "
+        "constants.",
         source="measured with torch 2.13",
     ),
     Signature(
@@ -72,7 +72,7 @@ SIGNATURES: Final = (
         r"|Unable to create tensor, you should probably activate truncation and/or padding",
         cause="Texts of different lengths were put into one batch without padding.",
         remedy="Set tokenizer.pad_token = tokenizer.eos_token, and pad in the collator.",
-        source="https://huggingface.co/docs/transformers/pad_truncation",
+        source="https://github.com/huggingface/trl/issues/466",
         rank=6,
     ),
 )

@@ -13,9 +13,9 @@ OOM_KILLER: Final = Signature(
     r"Out of memory: Kill(?:ed)? process|\boom-kill:|invoked oom-killer|Memory cgroup out of memory"
     r"|\bOOMKilled\b|Detected \d+ oom[-_]kill event|Some of (?:your"
     r"|the step) .* killed by the cgroup out-of-memory",
-    cause="The machine or the container ran out of memory, and the kernel ended the trainer.",
-    remedy="Use a smaller batch, fewer workers or memory-mapped arrays (.npy with mmap_mode='r'); or give "
-    "it more memory.",
+    cause="The machine or the container ran out of memory, and the system ended the trainer.",
+    remedy="Use a smaller batch, fewer workers or memory-mapped arrays (.npy with mmap_mode='r'), or "
+    "give it more memory.",
     source="https://docs.kernel.org/admin-guide/cgroup-v2.html#memory-interface-files",
     rank=8,
     rungs=(Rung.WORKERS, Rung.HALVE_BATCH, Rung.SHORTER),

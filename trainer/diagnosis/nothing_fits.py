@@ -11,7 +11,6 @@ from trainer.diagnosis.log_text import Log
 from trainer.diagnosis.memory import killed_beside_it
 from trainer.diagnosis.tracebacks import Chain
 
-_SIGKILL: Final = 9
 _LINE_CHARACTERS: Final = 400
 _MOST_STRANGE: Final = 0.1
 _MEANINGFUL: Final = re.compile(
@@ -42,11 +41,21 @@ _IN_WORDS: Final = {
     11: "Native code touched memory that was not its own.",
     15: "Somebody asked it to end: a scheduler, a shutdown, or a person.",
 }
+_SIGKILL: Final = 9
 _REMEDY: Final = (
-    "Read the lines below, then the log just above them. If it happens again at the same step, look at "
-    "the examples of "
-    "that step; if at different ones, at memory and at native libraries."
+    "Read the lines below, then the log just above them. If it happens again at the same step, look at the "
+    "examples of that step; if at different ones, at memory and at native libraries."
 )
+_NO_WORDS: Final = (
+    "Start it again and watch its memory and its disk: it left no words. If it ends at the same step, look "
+    "at the examples of that step."
+)
+_REMEDIES: Final = {
+    9: "Look at memory first: free -h, and dmesg for 'Out of memory'. If there was plenty, ask who else uses "
+    "this machine, and start it again: it goes on from its last checkpoint.",
+    15: "Find out who asked: the cluster, a shutdown, a person. Then start it again: it goes on from its "
+    "last checkpoint.",
+}
 
 
 def unknown(evidence: Evidence, log: Log, chain: Chain | None) -> Finding:
@@ -73,8 +82,8 @@ def unknown(evidence: Evidence, log: Log, chain: Chain | None) -> Finding:
         parts.append(f"It was {evidence.phase} at the time.")
     return Finding(
         id=UNKNOWN,
-        cause=" ".join(["No known signature fits.", *[part for part in parts if part]]),
-        remedy=_REMEDY,
+        cause=" ".join(["No known cause fits.", *[part for part in parts if part]]),
+        remedy=_REMEDIES.get(evidence.signal or 0, _REMEDY if lines else _NO_WORDS),
         confidence=0.0,
         lines=tuple(dict.fromkeys(line.strip()[:_LINE_CHARACTERS] for line in lines)),
     )
