@@ -84,7 +84,8 @@ def near(match: Match, chain: Chain) -> bool:
 def _lines_of(log: Log, signature: Signature, pattern: str, *, raised: set[int]) -> set[int]:
     """Lines with these words in earnest; what a traceback ends with is no talk, however it is worded."""
     found: set[int] = set()
-    for count, hit in enumerate(compiled(pattern).finditer(log.text)):
+    start = 0 if signature.anywhere else log.start_of(log.survived_until)
+    for count, hit in enumerate(compiled(pattern).finditer(log.text, start)):
         if count > _MOST:
             break
         index = log.line_at(hit.start())

@@ -100,12 +100,12 @@ def _status_in_words(evidence: Evidence) -> str:
 
 def _first_meaningful(log: Log, chain: Chain | None) -> str | None:
     """The first line that reports trouble and was not survived."""
-    for index, line in enumerate(log.lines):
+    for index, line in enumerate(log.lines[log.survived_until :], log.survived_until):
         if chain is not None and index >= chain.first:
             break
         if any(talk.search(line) for talk in (_BANNER, _TALK, _FRAME)) or _WARNING.search(line):
             continue
-        if _MEANINGFUL.search(line) and _is_readable(line) and not log.went_on_after(index):
+        if _MEANINGFUL.search(line) and _is_readable(line):
             return line
     return None
 
