@@ -52,9 +52,8 @@ _NO_WORDS: Final = (
 )
 _REMEDIES: Final = {
     9: "Look at memory first: free -h, and dmesg for 'Out of memory'. If there was plenty, ask who else uses "
-    "this machine, and start it again: it goes on from its last checkpoint.",
-    15: "Find out who asked: the cluster, a shutdown, a person. Then start it again: it goes on from its "
-    "last checkpoint.",
+    "this machine. Then start it again.",
+    15: "Find out who asked: the cluster, a shutdown, a person. Then start it again.",
 }
 
 
