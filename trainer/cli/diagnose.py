@@ -20,7 +20,7 @@ PLATFORMS: Final = ("linux", "darwin", "windows")
 def add_parser(subparsers: Any) -> None:
     """Add the command to ``python -m trainer``."""
     parser = subparsers.add_parser("diagnose", help="tell from a log why a training died")
-    parser.add_argument("log", metavar="LOGFILE", help="'-' reads standard input")
+    parser.add_argument("logs", metavar="LOGFILE", nargs="+", help="'-' reads standard input")
     parser.add_argument(
         "--exit-code",
         type=int,
@@ -34,22 +34,49 @@ def add_parser(subparsers: Any) -> None:
 
 
 def main(arguments: argparse.Namespace) -> int:
-    """0 whatever is found, 2 when there is no such log."""
+    """0 whatever is found, 2 when one of the logs cannot be read; the others are told all the same."""
+    told: list[tuple[str, list[Finding]]] = []
+    unreadable: list[str] = []
+    for name in arguments.logs:
+        try:
+            told.append((name, _diagnosed(name, arguments)))
+        except OSError as exc:
+            unreadable.append(f"LOGFILE: {name} cannot be read: {exc.strerror or exc}")
+    if len(arguments.logs) == 1 and unreadable:
+        raise UsageError(unreadable[0])
+    several = len(arguments.logs) > 1
+    print(_as_json(told, several=several) if arguments.json else _as_text(told, several=several))
+    for words in unreadable:
+        print(words, file=sys.stderr)
+    return 2 if unreadable else 0
+
+
+def _diagnosed(name: str, arguments: argparse.Namespace) -> list[Finding]:
     code, number = exit_of(arguments.exit_code, platform=arguments.platform)
-    findings = diagnose(
+    return diagnose(
         Evidence(
-            log=_read(arguments.log),
+            log=read_stream(sys.stdin.buffer) if name == "-" else read_log(Path(name)),
             exit_code=code,
             signal=number,
             stop_requested=arguments.stopped_by_user,
             platform=arguments.platform,
         )
     )
-    if arguments.json:
-        print(json.dumps({"findings": [finding.to_json() for finding in findings]}))
-    else:
-        print("\n\n".join(map(in_words, findings)) or "Nothing in this log says that it died of anything.")
-    return 0
+
+
+def _as_json(told: list[tuple[str, list[Finding]]], *, several: bool) -> str:
+    """``{"findings": [...]}`` for one log; for several ``{"logs": [{"log", "findings"}, ...]}``."""
+    as_json = [{"log": name, "findings": [one.to_json() for one in findings]} for name, findings in told]
+    return json.dumps({"logs": as_json} if several else {"findings": as_json[0]["findings"]})
+
+
+def _as_text(told: list[tuple[str, list[Finding]]], *, several: bool) -> str:
+    parts = []
+    for name, findings in told:
+        words = "\n\n".join(map(in_words, findings))
+        head = f"== {name}\n" if several else ""
+        parts.append(head + (words or "Nothing in this log says that it died of anything."))
+    return "\n\n".join(parts)
 
 
 def in_words(finding: Finding) -> str:
@@ -60,13 +87,6 @@ def in_words(finding: Finding) -> str:
     if finding.source:
         parts.append(f"  See: {finding.source}")
     return "\n".join(parts)
-
-
-def _read(name: str) -> str:
-    try:
-        return read_stream(sys.stdin.buffer) if name == "-" else read_log(Path(name))
-    except OSError as exc:
-        raise UsageError(f"LOGFILE: {name} cannot be read: {exc.strerror or exc}") from exc
 
 
 def _here() -> str:

@@ -12,6 +12,7 @@ from trainer.diagnosis import (
     dataloader,
     disk_and_files,
     exits,
+    hangs,
     imports_and_versions,
     memory,
     mps,
@@ -34,6 +35,7 @@ FAMILIES: Final = (
     numerics,
     imports_and_versions,
     serving,
+    hangs,
     exits,
 )
 

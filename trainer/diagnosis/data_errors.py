@@ -10,11 +10,11 @@ SIGNATURES: Final = (
     Signature(
         "bad_jsonl",
         r"\b(?:JSONDecodeError|ArrowInvalid|UnicodeDecodeError|JSONLDecodeError)\b: "
-        r"|ParserError: Error tokenizing"
-        r"|DatasetGenerationError: ",
+        r"|ParserError: Error tokenizing",
         cause="A row or file is malformed: no valid JSON, CSV or UTF-8 text.",
         remedy="Look at the line or position named in the message, and repair or remove it.",
-        source="generic",
+        source="https://docs.python.org/3/library/json.html#exceptions",
+        vague=r"DatasetGenerationError: ",
     ),
     Signature(
         "dataset_refused",
@@ -27,7 +27,8 @@ SIGNATURES: Final = (
     Signature(
         "empty_dataset",
         r"num_samples should be a positive integer value, but got num_samples=0|Number of samples: 0$"
-        r"|ValueError: (?:the )?(?:dataset|train_dataset|training set) is empty",
+        r"|ValueError: (?:the )?(?:dataset|train_dataset|training set) is empty"
+        r"|SchemaInferenceError: Please pass",
         cause="The dataset is empty: every row was filtered out, or the file has none.",
         remedy="Look at the file and at the filters in front of it.",
         source="https://github.com/pytorch/pytorch/blob/main/torch/utils/data/sampler.py",
@@ -38,10 +39,15 @@ SIGNATURES: Final = (
         r"mat1 and mat2 shapes cannot be multiplied|to have the same dtype|expected scalar type"
         r"|must match the size of tensor b|Sizes of tensors must match except in dimension"
         r"|stack expects each tensor to be equal size|mat1 and mat2 must have the same dtype"
-        r"|Expected input batch_size \(\d+\) to match target batch_size",
+        r"|Expected input batch_size \(\d+\) to match target batch_size|must have the same dtype"
+        r"|size mismatch, (?:m1|got)\b|expected input\b.* to have \d+ channels"
+        r"|shape '\[[-\d, ]*\]' is invalid for input of size"
+        r"|The expanded size of the tensor \(\d+\) must match"
+        r"|operands could not be broadcast together|Expected object of scalar type"
+        r"|Incompatible shapes: \[|Cannot batch tensors with different shapes|Matrix size-incompatible",
         cause="Two tensors do not fit together in shape or type.",
-        remedy="Compare the dimensions in the message with the model's; take them from the dataset, not "
-        "from constants.",
+        remedy="Compare the sizes in the message with the model's; take them from the dataset, not from "
+        "constants.",
         source="measured with torch 2.13",
     ),
     Signature(
@@ -66,7 +72,7 @@ SIGNATURES: Final = (
         r"|Unable to create tensor, you should probably activate truncation and/or padding",
         cause="Texts of different lengths were put into one batch without padding.",
         remedy="Set tokenizer.pad_token = tokenizer.eos_token, and pad in the collator.",
-        source="https://huggingface.co/docs/transformers/pad_truncation",
+        source="https://github.com/huggingface/trl/issues/466",
         rank=6,
     ),
 )

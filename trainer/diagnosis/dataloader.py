@@ -42,8 +42,8 @@ SIGNATURES: Final = (
     Signature(
         "dl_killed",
         r"DataLoader worker \(pid\(?s?\)? ?[\d, ]+\) (?:is killed by signal|exited unexpectedly)",
-        cause="A DataLoader worker died, killed for memory or crashed.",
-        remedy="Use no workers to see the real error, and look at memory: each worker holds its own copy "
+        cause="A DataLoader worker process died: ended for want of memory, or crashed.",
+        remedy="Use no workers to see the real error, and look at memory: each worker may hold its own copy "
         "of the dataset.",
         source="https://github.com/pytorch/pytorch/issues/8976",
         rank=2,
@@ -91,7 +91,7 @@ SIGNATURES: Final = (
         r"|torch_shm_manager.*(?:error|failed)",
         cause="Shared memory between processes could not be had: /dev/shm is full or too small.",
         remedy="Use no workers, clear /dev/shm of leftovers, or give the container --shm-size=8g.",
-        source="https://docs.pytorch.org/docs/stable/multiprocessing.html",
+        source="https://github.com/pytorch/pytorch/issues/14768",
         rank=6,
         rungs=(Rung.WORKERS,),
     ),
@@ -99,7 +99,7 @@ SIGNATURES: Final = (
         "tokenizers_fork",
         r"The current process just got forked, after parallelism has already been used",
         cause="The tokenizer's threads had been used before workers were forked; it went on without them.",
-        remedy="Nothing is broken; TOKENIZERS_PARALLELISM=false silences it.",
+        remedy="Leave it: nothing is broken. TOKENIZERS_PARALLELISM=false silences it.",
         source="https://github.com/NVIDIA/garak/issues/750",
         role=Role.WARNING,
     ),

@@ -12,10 +12,11 @@ from trainer.diagnosis.evidence import Evidence
 from trainer.diagnosis.finding import Finding, Role
 from trainer.diagnosis.log_text import Log
 from trainer.diagnosis.matching import Match, matches_of, near
-from trainer.diagnosis.memory import OOM_KILLER
+from trainer.diagnosis.memory import OOM_KILLER, killed_for_memory
 from trainer.diagnosis.nothing_fits import unknown
 from trainer.diagnosis.numerics import NAN_LOSS, ZERO_STEPS
 from trainer.diagnosis.silent_ends import ended_in_nan, trained_nothing
+from trainer.diagnosis.stuck import stuck_where
 from trainer.diagnosis.tracebacks import Chain, chains_of, is_interrupt, main_chain
 
 _SIGINT: Final = 2
@@ -41,15 +42,19 @@ def diagnose(evidence: Evidence) -> list[Finding]:
     findings = _without_repeats([*by_evidence, *found])[:_MOST_FINDINGS]
     if findings or evidence.ended_well:
         return findings
+    stuck = stuck_where(evidence, log)
+    if stuck is not None:
+        return [stuck]
     return _weaker(matches, evidence, log, chain)
 
 
 def _beside_the_log(evidence: Evidence, log: Log) -> list[Finding]:
     """What figures prove without a word in the log."""
     found = []
-    if evidence.signal == _SIGKILL and evidence.num_oom_kills:
-        line = f"the kernel's counter of memory kills rose by {evidence.num_oom_kills}"
-        found.append(_finding(OOM_KILLER.id, Match(OOM_KILLER, ()), log, 0.97, said=(line,)))
+    proof = killed_for_memory(evidence)
+    if proof:
+        sure = 0.97 if evidence.oom_kills_are_own else 0.8
+        found.append(_finding(OOM_KILLER.id, Match(OOM_KILLER, ()), log, sure, said=(proof,)))
     if trained_nothing(evidence, log):
         found.append(_finding(ZERO_STEPS.id, Match(ZERO_STEPS, ()), log, 0.9, said=("steps done: 0",)))
     if evidence.last_loss_is_finite is False:
@@ -84,7 +89,7 @@ def _ranked(matches: list[Match], log: Log, chain: Chain | None) -> list[Finding
 
     def order(match: Match) -> tuple[int, int, int]:
         inside = chain is not None and any(chain.holds(index) for index in match.lines)
-        return (-match.signature.rank, 0 if inside else 1, match.first if inside else -match.last)
+        return (-match.rank, 0 if inside else 1, match.first if inside else -match.last)
 
     ordered = sorted(matches, key=order)
     return [

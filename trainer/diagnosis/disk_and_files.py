@@ -24,8 +24,8 @@ SIGNATURES: Final = (
         "disk_error",
         r"\[Errno 5\] Input/output error|Stale file handle|\[Errno 30\] Read-only file system",
         cause="The disk or network drive failed: it could not be read or written.",
-        remedy="Look at dmesg and at the drive; put the run folder on a local disk.",
-        source="generic",
+        remedy="Run dmesg and look for errors of the drive; put the run folder on a local disk.",
+        source="https://docs.python.org/3/library/errno.html#errno.EIO",
         rank=7,
     ),
     Signature(
@@ -33,7 +33,7 @@ SIGNATURES: Final = (
         r"PermissionError: \[(?:Errno 1[3]|WinError 5)\]",
         cause="The program may not read or write a file it needs; the message names it.",
         remedy="Give yourself the right to it, or choose another folder.",
-        source="generic",
+        source="https://docs.python.org/3/library/exceptions.html#PermissionError",
     ),
     Signature(
         "file_missing",
@@ -41,7 +41,7 @@ SIGNATURES: Final = (
         r"|Unable to load weights from .*no file",
         cause="A file that should be read is not there; the message names it.",
         remedy="Correct the path, or make the file first.",
-        source="generic",
+        source="https://docs.python.org/3/library/exceptions.html#FileNotFoundError",
         rank=4,
     ),
     Signature(
@@ -56,7 +56,9 @@ SIGNATURES: Final = (
         "ckpt_corrupt",
         r"PytorchStreamReader failed|failed finding central directory|invalid load key"
         r"|pickle data was truncated"
-        r"|EOFError: Ran out of input|not a zip file",
+        r"|EOFError: Ran out of input|not a zip file"
+        r"|(?:torch/(?:serialization|_weights_only_unpickler)\.py"
+        r"|pickle\.load\()[^\n]*(?:\n[ \t][^\n]*){0,6}\nEOFError",
         cause="The checkpoint or file is cut off or damaged.",
         remedy="Go back to the checkpoint before it; this one cannot be repaired.",
         source="https://github.com/CompVis/stable-diffusion/issues/93",
@@ -68,8 +70,8 @@ SIGNATURES: Final = (
         r"Weights only load failed",
         cause="The checkpoint holds more than tensors and plain values (paths, NumPy objects), which "
         "torch refuses to load.",
-        remedy="Save plain values only. weights_only=False runs code from the file: only for files you "
-        "made yourself.",
+        remedy="Save tensors and plain values only. weights_only=False runs code from the file: use it only "
+        "for files you made yourself.",
         source="https://pytorch.org/docs/stable/generated/torch.load.html",
         rank=7,
     ),
@@ -87,7 +89,7 @@ SIGNATURES: Final = (
         r"Error\(s\) in loading state_dict for"
         r"|loaded state dict contains a parameter group that doesn't match",
         cause="The checkpoint belongs to a model of another shape than the one built here.",
-        remedy="Start with the parameters the checkpoint was made with.",
+        remedy="Start with the same model parameters the checkpoint was made with.",
         source="measured with torch 2.13",
         rank=7,
     ),
@@ -96,7 +98,7 @@ SIGNATURES: Final = (
         r"is not a file in the archive|Object arrays cannot be loaded when allow_pickle=False"
         r"|File is not a zip file",
         cause="The NPZ file lacks an array the program asks for, or holds Python objects instead of numbers.",
-        remedy="Look at numpy.load(file).files, and save plain numeric arrays.",
+        remedy="Print numpy.load(file).files to see what is there, and save plain arrays of numbers.",
         source="measured with NumPy 2",
         rank=7,
     ),
@@ -105,7 +107,7 @@ SIGNATURES: Final = (
         r"Index type 0x[0-9a-f]+ \(.*\) not recognized|could not open .* for reading"
         r"|Error: '.*' failed: read error in .*\.(?:index|faiss|ivf)",
         cause="The file is no FAISS index, or a damaged one.",
-        remedy="Build the index again; FAISS checks nothing in it, so check vectors for NaN too.",
+        remedy="Build the index again; FAISS does not check it, so look for NaN in the vectors too.",
         source="measured with faiss-cpu 1.15.1",
         rank=6,
     ),

@@ -40,7 +40,9 @@ class Evidence:
     """What is known; None stands for what nobody could tell.
 
     ``signal`` has Linux numbers whatever the platform.  ``num_oom_kills`` counts what the kernel killed for
-    memory during this attempt (``memory.events``, ``memory.oom_control``, ``vmstat``).
+    memory in this attempt (``memory.events``, ``memory.oom_control``, ``vmstat``); ``oom_kills_are_own``
+    is False where only the whole machine was counted, which proves nothing unless the trainer itself held
+    much of ``memory_limit_bytes``.
     """
 
     log: str = ""
@@ -54,6 +56,8 @@ class Evidence:
     last_loss_is_finite: bool | None = None
     last_rss_bytes: int | None = None
     num_oom_kills: int | None = None
+    oom_kills_are_own: bool = True
+    memory_limit_bytes: int | None = None
     disk_free_bytes: int | None = None
     platform: str = "linux"  # linux, darwin or windows
 

@@ -9,9 +9,10 @@ from trainer.diagnosis.finding import Role, Signature
 SIGNATURES: Final = (
     Signature(
         "scheduler_limit",
-        r"DUE TO TIME LIMIT|CANCELLED AT \S+ DUE TO|DUE TO PREEMPTION|job killed: walltime .* exceeded",
-        cause="The cluster's scheduler ended the job: its time was up, or somebody else needed the machine.",
-        remedy="Start it again from the last checkpoint; ask for more time, or checkpoint more often.",
+        r"DUE TO TIME LIMIT|CANCELLED AT \S+ DUE TO|DUE TO PREEMPTION|job killed: walltime .* exceeded"
+        r"|The node was low on resource",
+        cause="The cluster ended the job: its time was up, or the machine failed or was needed by others.",
+        remedy="Start it again from the last checkpoint; ask for more time, or save checkpoints more often.",
         source="https://slurm.schedmd.com/sbatch.html",
         rank=8,
         anywhere=True,
@@ -21,9 +22,9 @@ SIGNATURES: Final = (
         r"Fatal Python error: (?:Segmentation fault|Aborted|Bus error|Illegal instruction"
         r"|Floating point exception)"
         r"|Windows fatal exception: (?:access violation|stack overflow|code 0x\w+)",
-        cause="Native code crashed; which, tell the frames below this line.",
-        remedy="Look at the first frame that is not Python's own: it names the package. Mining in its own "
-        "process helps often.",
+        cause="Code outside Python crashed; the lines below this one tell where.",
+        remedy="Look at the first line that is not Python's own: it names the package. Mining in a process "
+        "of its own often helps.",
         source="https://docs.python.org/3/library/faulthandler.html",
         role=Role.SYMPTOM,
         rank=3,
@@ -31,7 +32,7 @@ SIGNATURES: Final = (
     Signature(
         "terminate_called",
         r"terminate called (?:after|without)|libc\+\+abi: terminating",
-        cause="Native code threw an error nobody caught.",
+        cause="Code outside Python met an error nobody caught.",
         remedy="Read the line that begins with what(): it tells the error itself.",
         source="https://github.com/open-mmlab/mmrotate/issues/500",
         role=Role.SYMPTOM,
@@ -40,8 +41,8 @@ SIGNATURES: Final = (
     Signature(
         "child_failed",
         r"torch\.distributed\.elastic\.multiprocessing\.errors\.ChildFailedError",
-        cause="One of the processes torchrun had started failed; it is not the launcher's fault.",
-        remedy="Look at the first traceback above, of the rank named under 'Root Cause'.",
+        cause="One of the processes torchrun had started failed; torchrun itself is not the reason.",
+        remedy="Look at the first traceback above it, of the rank named under 'Root Cause'.",
         source="https://docs.pytorch.org/docs/stable/elastic/errors.html",
         role=Role.SYMPTOM,
         rank=1,

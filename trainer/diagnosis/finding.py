@@ -27,7 +27,9 @@ class Signature:
     ``pattern`` is searched (``re.MULTILINE``) in a log without colours.  ``rank`` orders causes that are all
     there: 8 is a root by itself, 5 is usual, 2 usually follows from another cause.  ``silent``
     families explain an exit with code 0.  ``anywhere`` families count although the log goes on: another
-    process wrote them, or they have a rule of their own for what came after.
+    process wrote them, or they have a rule of their own for what came after.  ``vague`` words fit the family
+    as long as nothing more precise is there: they rank behind every other cause.
+    ``in_stacks`` patterns are tried on the frames of a stack dump instead of the log.
     """
 
     id: str
@@ -40,6 +42,8 @@ class Signature:
     rungs: tuple[Rung, ...] = ()
     silent: bool = False
     anywhere: bool = False
+    vague: str = ""
+    in_stacks: bool = False
 
 
 @dataclass(frozen=True)

@@ -11,25 +11,28 @@ SIGNATURES: Final = (
         "hf_args_removed",
         r"__init__\(\) got an unexpected keyword argument '(\w+)'",
         cause="An argument was removed or renamed in the installed version of a package.",
-        remedy="For transformers: evaluation_strategy is eval_strategy, no_cuda is use_cpu. Otherwise see "
-        "its change log.",
+        remedy="Rename or remove the argument the message names. In transformers evaluation_strategy became "
+        "eval_strategy, no_cuda use_cpu, and tokenizer processing_class.",
         source="https://github.com/ghmagazine/llm-book/issues/56",
         rank=6,
     ),
     Signature(
         "trl_removed",
         r"cannot import name 'DataCollatorForCompletionOnlyLM'",
-        cause="trl 0.20 removed DataCollatorForCompletionOnlyLM.",
+        cause="The trl package no longer has DataCollatorForCompletionOnlyLM: version 0.20 removed it.",
         remedy="Use completion_only_loss or assistant_only_loss of SFTConfig.",
         source="https://github.com/huggingface/trl/releases",
         rank=7,
     ),
     Signature(
         "import_name",
-        r"ImportError: cannot import name '\w+' from '[\w.]+'",
+        r"(?:ImportError: |^|traceback\): ?)cannot import name '\w+' from '[\w.]+'"
+        r"|AttributeError: .np\.\w+. was removed in the NumPy"
+        r"|AttributeError: module 'numpy' has no attribute '(?:bool8?|float|int|object|str|long"
+        r"|unicode|typeDict)'",
         cause="Two packages do not fit together: one asks the other for something it has not, or no longer.",
-        remedy="Upgrade both packages, or pin the versions that were tried together.",
-        source="generic",
+        remedy="Upgrade both packages, or install the versions that were tried together.",
+        source="https://docs.python.org/3/library/exceptions.html#ImportError",
         rank=4,
     ),
     Signature(
@@ -43,10 +46,11 @@ SIGNATURES: Final = (
     ),
     Signature(
         "missing_module",
-        r"ModuleNotFoundError: No module named '([^']+)'",
+        r"ModuleNotFoundError: No module named '([^']+)'"
+        r"|^(?:\S+: )?ImportError: .*\b(?:requires?|needs)\b.*\b(?:pip|conda) install\b",
         cause="A Python package is not installed in the environment the trainer ran in.",
-        remedy="Install it with that environment's own pip; the message names it.",
-        source="generic",
+        remedy="Install it with pip of the same environment the trainer runs in; the message names it.",
+        source="https://docs.python.org/3/library/exceptions.html#ModuleNotFoundError",
     ),
     Signature(
         "hf_hub",
@@ -64,7 +68,7 @@ SIGNATURES: Final = (
         r"^(?:SyntaxError|IndentationError|TabError): ",
         cause="A Python file cannot be read: there is a mistake in its text, or it needs a newer Python.",
         remedy="Open the file at the line shown above the message.",
-        source="generic",
+        source="https://docs.python.org/3/library/exceptions.html#SyntaxError",
         rank=6,
     ),
 )

@@ -80,9 +80,14 @@ class Log:
         """The last line that says the work is done; -1 without one."""
         return max((index for index, line in enumerate(self.lines) if _COMPLETED.search(line)), default=-1)
 
+    @cached_property
+    def survived_until(self) -> int:
+        """The first line that was not followed by work (three lines of it) or by a good end."""
+        return max(self.progress[-3] if len(self.progress) >= 3 else 0, self.completed, 0)
+
     def went_on_after(self, index: int) -> bool:
         """Whether there was work, or a good end, after line ``index``: what it says was survived."""
-        return len(self.progress) - bisect_right(self.progress, index) >= 3 or self.completed > index
+        return index < self.survived_until
 
 
 def read_log(path: Path) -> str:

@@ -16,13 +16,14 @@ _EXCEPTION_BEFORE: Final = re.compile(
 )
 _GLOG_WARNING: Final = re.compile(r"\[W\w*[\d .:-]* ")
 _TALK_BEFORE: Final = re.compile(
-    r"\b(?:no(?! text)|not|never|if|when|whenever|unless|without|against|avoids?|avoiding|prevents?"
+    r"\b(?:no(?! text)|(?<!could )(?<!can )(?<!Could )(?<!Can )not|never|if|when|whenever|unless"
+    r"|without|against|avoids?|avoiding|prevents?"
     r"|fix(?:ed|es)?|handled?|handles"
     r"|handling|retry|retried|check(?:s|ed|ing)?|tests?|testing|like|such as|e\.g\.|known|recover(?:ed"
     r"|s)?|skip(?:ped)?"
     r"|caught|ignor(?:ed|ing)|expect(?:s|ed)?|simulat\w+|previous(?:ly)?|earlier|past|see|docs?|guard\w*"
     r"|example|watching"
-    r"|monitor\w*|detect(?:or|ion)|search(?:ed|ing)?|grep|pattern|INFO|DEBUG)\b|\b(?:0"
+    r"|monitor\w*|detect(?:or|ion)|search(?:ed|ing)?|grep|pattern|INFO|DEBUG)\b|(?<![-.\w])(?:0"
     r"|zero)\s+(?:\w+\s+){0,2}$|::test_",
     re.I,
 )
@@ -34,6 +35,7 @@ _TALK_AFTER: Final = re.compile(
 )
 _WARNING_BEFORE: Final = re.compile(r"\bWARN(?:ING)?\b")
 _MOST: Final = 400
+_VAGUE_RANK: Final = 1
 _BEFORE_CHAIN: Final = 80
 
 
@@ -43,6 +45,12 @@ class Match:
 
     signature: Signature
     lines: tuple[int, ...]
+    is_vague: bool = False
+
+    @property
+    def rank(self) -> int:
+        """How far in front it stands; vague words stand behind everything."""
+        return _VAGUE_RANK if self.is_vague else self.signature.rank
 
     @property
     def first(self) -> int:
@@ -55,13 +63,16 @@ class Match:
 
 def matches_of(log: Log, *, chains: list[Chain]) -> list[Match]:
     """All signatures whose words are there in earnest, and were not survived."""
+    raised = {index for chain in chains if not chain.noise for index in chain.exceptions}
     ignored = {index for chain in chains if chain.noise for index in range(chain.first, chain.last + 1)}
     found = []
-    for signature in signatures().values():
-        lines = _lines_of(log, signature) - ignored
-        in_earnest = sorted(i for i in lines if signature.anywhere or not log.went_on_after(i))
-        if in_earnest:
-            found.append(Match(signature, tuple(in_earnest)))
+    for signature in (one for one in signatures().values() if not one.in_stacks):
+        for pattern in filter(None, (signature.pattern, signature.vague)):
+            lines = _lines_of(log, signature, pattern, raised=raised) - ignored
+            in_earnest = sorted(i for i in lines if signature.anywhere or not log.went_on_after(i))
+            if in_earnest:
+                found.append(Match(signature, tuple(in_earnest), is_vague=pattern is signature.vague))
+                break
     return found
 
 
@@ -70,15 +81,17 @@ def near(match: Match, chain: Chain) -> bool:
     return any(index >= chain.first - _BEFORE_CHAIN for index in match.lines)
 
 
-def _lines_of(log: Log, signature: Signature) -> set[int]:
+def _lines_of(log: Log, signature: Signature, pattern: str, *, raised: set[int]) -> set[int]:
+    """Lines with these words in earnest; what a traceback ends with is no talk, however it is worded."""
     found: set[int] = set()
-    for count, hit in enumerate(compiled(signature.pattern).finditer(log.text)):
+    start = 0 if signature.anywhere else log.start_of(log.survived_until)
+    for count, hit in enumerate(compiled(pattern).finditer(log.text, start)):
         if count > _MOST:
             break
         index = log.line_at(hit.start())
         line = log.lines[index]
         column = hit.start() - log.start_of(index)
-        if not _is_talk(signature, line[:column], line[column + len(hit.group()) :]):
+        if index in raised or not _is_talk(signature, line[:column], line[column + len(hit.group()) :]):
             found.add(index)
     return found
 

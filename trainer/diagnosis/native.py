@@ -45,21 +45,22 @@ SIGNATURES: Final = (
     ),
     Signature(
         "native_lib_missing",
-        r"GLIBC(?:XX)?_[\d.]+' not found|DLL load failed|cannot open shared object file"
+        r"GLIBC(?:XX)?_[\d.]+' not found|DLL load failed|\[WinError (?:126|127|193)\]"
+        r"|cannot open shared object file"
         r"|Library not loaded: @|undefined symbol: \w+|Could not load library libcudnn",
-        cause="A native library is missing or does not fit this system: the package was built for another "
-        "one.",
-        remedy="Reinstall the package for this system and Python; the message names the library it lacks.",
-        source="generic",
+        cause="A library outside Python is missing or does not fit this system.",
+        remedy="Reinstall the package for this system and this Python; the message names the library it "
+        "lacks.",
+        source="https://docs.python.org/3/library/exceptions.html#ImportError",
         rank=6,
     ),
     Signature(
         "illegal_instruction",
         r"Illegal instruction|\bSIGILL\b",
-        cause="The program used an instruction this processor does not have: a package built for a newer "
-        "one.",
-        remedy="Install the generic build of the package (faiss without AVX2/AVX512); see the flags in "
-        "/proc/cpuinfo.",
+        cause="The program used an instruction this processor does not have: a package was built for a "
+        "newer processor.",
+        remedy="Install the generic build of the package (faiss without AVX2 or AVX512). The file "
+        "/proc/cpuinfo lists what this processor can do.",
         source="measured with torch 2.13 and faiss-cpu 1.15.1",
         rank=4,
     ),
@@ -68,11 +69,11 @@ SIGNATURES: Final = (
         r"double free or corruption|free\(\): (?:invalid|double free)|malloc\(\): |malloc_consolidate\(\): "
         r"|corrupted (?:size|double-linked)|munmap_chunk\(\)|\*\*\* stack smashing detected"
         r"|pointer being freed was not allocated|Corruption of the heap|incorrect checksum for freed object",
-        cause="Native code wrote over memory that was not its own; two clashing libraries are the usual "
-        "reason.",
-        remedy="Run mining in a process of its own and with one thread; the Python stack above names the "
-        "culprit.",
-        source="generic",
+        cause="Code outside Python wrote over memory that was not its own; two clashing libraries are the "
+        "usual reason.",
+        remedy="Run mining in a process of its own and with one thread; the Python lines above the end name "
+        "the package.",
+        source="https://docs.python.org/3/library/faulthandler.html",
         rank=5,
         rungs=(Rung.MINING_PROCESS, Rung.THREADS),
     ),
@@ -91,15 +92,15 @@ SIGNATURES: Final = (
         r"|Stack overflow$"
         r"|RecursionError: maximum recursion depth exceeded",
         cause="A function called itself until the stack was used up.",
-        remedy="Look at the frames that repeat in the traceback; often a self-referencing module or "
-        "__getattr__.",
-        source="generic",
+        remedy="Look at the lines that repeat in the traceback; often it is a module that contains itself, "
+        "or __getattr__.",
+        source="https://docs.python.org/3/library/exceptions.html#RecursionError",
     ),
     Signature(
         "protobuf_version",
         r"Descriptors cannot (?:not )?be created directly|Detected mismatched Protobuf",
         cause="Generated protobuf code is older than the installed protobuf package.",
         remedy="Upgrade the package named in the traceback, or install protobuf below 4.",
-        source="https://developers.google.com/protocol-buffers/docs/news/2022-05-06#python-updates",
+        source="https://github.com/protocolbuffers/protobuf/issues/10064",
     ),
 )

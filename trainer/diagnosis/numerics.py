@@ -8,15 +8,15 @@ from trainer.diagnosis.finding import Role, Signature
 
 NAN_LOSS: Final = Signature(
     "nan_loss",
-    r"NaN/Inf loss|\b(?<!best_)(?<!best )(?<!min_)(?:train[_/]|eval[_/]|val[_/])?[Ll]oss['\"]?(?:\s*[:=]\s*"
-    r"|\s+is\s+|\s+)['\"]?"
-    r"[-+]?(?:nan|inf)\b|\bgrad_norm['\"]?\s*[:=]\s*['\"]?nan\b|NonFiniteLoss"
+    r"NaN/Inf loss|[Mm]inimum loss scale reached|loss scale already at minimum"
+    r"|(?<![A-Za-z])[Ll]oss(?<!best_loss)(?<!best loss)(?<!min_loss)(?<!best_val_loss)(?<!best_eval_loss)"
+    r"['\"]?(?:\s*[:=]\s*|\s+is\s+|\s+)['\"]?[-+]?(?:nan|inf)\b"
+    r"|\bgrad_norm['\"]?\s*[:=]\s*['\"]?nan\b|NonFiniteLoss"
     r"|probability tensor contains either .?inf.?, .?nan.?|Function '\w+' returned nan values"
-    r"|[Ll]oss (?:is|became|went) (?:nan|inf|NaN|non-finite|not finite)\b",
-    cause="The loss is no longer a number (NaN or infinite): training has diverged.",
-    remedy="Go on from the last checkpoint before it with a smaller learning rate, clip gradients to 1.0, "
-    "and avoid fp16 "
-    "(bf16 or fp32 instead, on a Mac fp32).",
+    r"|[Ll]oss (?:is|became|went) (?:nan|inf(?:inite)?|NaN|non-finite|not finite)\b",
+    cause="The loss is no longer a number (NaN or infinite): the training has diverged.",
+    remedy="Go on from the last checkpoint before it with a smaller learning rate, clip gradients to "
+    "1.0, and use bf16 or fp32 instead of fp16 (on a Mac fp32).",
     source="https://docs.pytorch.org/docs/stable/notes/amp_examples.html",
     rank=5,
     silent=True,
@@ -60,9 +60,8 @@ SIGNATURES: Final = (
     Signature(
         "margin_collapse",
         r"Margin collapse detected|ABORT: Margin",
-        cause="The run gave up: matching and other pairs had come too close to each other. It did not "
-        "complete.",
-        remedy="Go back to the best checkpoint; use a lower learning rate, harder negatives later, or a "
+        cause="The run gave up: matching and other pairs had come too close to each other.",
+        remedy="Go back to the best checkpoint, with a lower learning rate, harder negatives later, or a "
         "larger margin.",
         source="the original trainers' own message",
         role=Role.CAUSE,

@@ -11,11 +11,11 @@ SIGNATURES: Final = (
     Signature(
         "omp_duplicate",
         r"OMP: Error #15: Initializing \S+, but found \S+ already initialized",
-        cause="Two OpenMP runtimes were loaded into one process, usually one with torch and one with faiss.",
-        remedy="Let mining and search run in a process of their own, or install both packages against one "
-        "OpenMP "
-        "(conda-forge). KMP_DUPLICATE_LIB_OK=TRUE only silences the check and is unsafe unless faiss has "
-        "one thread.",
+        cause="Two copies of the OpenMP thread library were loaded into one process, usually one by torch "
+        "and one by faiss.",
+        remedy="Let mining and search run in a process of their own, or install both packages from "
+        "conda-forge so that they share one copy. KMP_DUPLICATE_LIB_OK=TRUE only silences the check: "
+        "results may be wrong.",
         source="https://github.com/faiss-wheels/faiss-wheels/issues/40",
         rank=8,
         rungs=(Rung.MINING_PROCESS, Rung.THREADS),
@@ -24,8 +24,8 @@ SIGNATURES: Final = (
         "omp_segv",
         r"__kmp_(?:suspend|fork_barrier|hyper_barrier|flag)\w*|EXC_BAD_ACCESS.*libomp"
         r"|libomp\.dylib.void __kmp",
-        cause="Two OpenMP runtimes in one process corrupted each other; the warning about them had been "
-        "silenced.",
+        cause="Two copies of the OpenMP thread library got in each other's way; the warning about them had "
+        "been silenced.",
         remedy="Run faiss in a process of its own, or with one thread. KMP_DUPLICATE_LIB_OK=TRUE does not "
         "cure it.",
         source="https://github.com/pytorch/pytorch/issues/149201",
@@ -35,8 +35,7 @@ SIGNATURES: Final = (
     Signature(
         "static_tls",
         r"cannot allocate memory in static TLS block",
-        cause="An OpenMP library was loaded too late: the process has no room left for its thread-local "
-        "memory.",
+        cause="An OpenMP library was loaded too late: the process has no room left for it.",
         remedy="Import torch (or scikit-learn) before everything else, or start with LD_PRELOAD set to "
         "that library.",
         source="https://github.com/dmlc/xgboost/issues/8488",
@@ -57,7 +56,8 @@ SIGNATURES: Final = (
     Signature(
         "mkl_layer",
         r"MKL_THREADING_LAYER=INTEL is incompatible with libgomp",
-        cause="Intel MKL was loaded after GNU OpenMP and refuses to share the process with it.",
+        cause="Intel's math library (MKL) was loaded after GNU OpenMP and refuses to share the process with"
+        " it.",
         remedy="Set MKL_THREADING_LAYER=GNU, or import numpy before torch.",
         source="https://github.com/pytorch/pytorch/issues/37377",
         rank=8,
@@ -65,7 +65,7 @@ SIGNATURES: Final = (
     Signature(
         "faiss_fork_hang",
         r"\bgomp_(?:team_start|team_barrier_wait\w*|barrier_wait\w*)\b|waits in libgomp futex",
-        cause="A process was forked after OpenMP threads had been used; the child waits for threads it "
+        cause="A process was copied (forked) after threads had been used: the copy waits for threads it "
         "does not have.",
         remedy="Start processes with spawn or as fresh programs, never by fork after using torch or faiss.",
         source="https://github.com/facebookresearch/faiss/issues/5206",

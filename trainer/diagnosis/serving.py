@@ -25,7 +25,7 @@ SIGNATURES: Final = (
         "sqlite_corrupt",
         r"database disk image is malformed|file is not a database",
         cause="A SQLite database is damaged, or the file is none.",
-        remedy="Restore it from a copy made with .backup; check with PRAGMA quick_check.",
+        remedy="Restore it from a copy; PRAGMA quick_check tells whether a copy is whole.",
         source="https://www.sqlite.org/howtocorrupt.html",
     ),
     Signature(
@@ -47,7 +47,7 @@ SIGNATURES: Final = (
         "engineio_packets",
         r"Too many packets in payload",
         cause="A client sent more messages at once than the Socket.IO server takes.",
-        remedy="Send in batches, at most ten times a second.",
+        remedy="Send in batches, ten a second at most.",
         source="https://github.com/miguelgrinberg/python-engineio/issues/142",
     ),
 )

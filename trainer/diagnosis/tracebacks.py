@@ -8,19 +8,23 @@ from typing import Final
 
 from trainer.diagnosis.log_text import Log
 
-_HEADER: Final = re.compile(r"^(.*?)(?:\+ Exception Group )?Traceback \(most recent call last\):")
+_HEADER: Final = re.compile(r"^(.*?)(\+ Exception Group )?Traceback \(most recent call last\):")
+_FRAME: Final = re.compile(r'^(.*?)  File "[^"]+", line \d+, in \S')
+_OF_GROUP: Final = re.compile(r"^\s*\| ((?:[A-Za-z_][\w.]*\.)?[A-Z_]\w*(?:Error|Exception|Exit|Warning)\b.*)")
+_RANK: Final = re.compile(r"rank\W{0,2}\d+|\bdefault\d+")
 _EXCEPTION: Final = re.compile(r"^(?:[A-Za-z_][\w.]*\.)?[A-Z_]\w*(?::|$| \()")
 _NEXT_OF_CHAIN: Final = re.compile(
     r"(?:During handling of the above exception, another exception occurred"
     r"|The above exception was the direct cause of the following exception):"
 )
 _NOISE_BEFORE: Final = re.compile(
-    r"^Exception ignored (?:in|while|on)|^Exception in thread|Logging error|^Error in atexit|wandb"
+    r"^Exception ignored (?:in|while|on)|^Exception in thread|Logging error|^Error in atexit|^wandb: "
 )
 _SECONDARY: Final = re.compile(
     r"(?:ChildFailedError|ConnectionResetError|BrokenPipeError|ConnectionRefusedError"
     r"|ProcessExitedException"
-    r"|ProcessRaisedException|CalledProcessError|DistNetworkError|EOFError$|EOFError: *$)"
+    r"|ProcessRaisedException|CalledProcessError|DistNetworkError|EOFError$|EOFError: *$"
+    r"|DistBackendError|[Cc]onnection (?:was )?(?:closed|reset) by (?:remote )?peer|remote process exited)"
 )
 _LOOK_BACK: Final = 3
 _GAP: Final = 4
@@ -34,6 +38,7 @@ class Chain:
     last: int
     exceptions: tuple[int, ...]  # lines that name them
     noise: bool  # printed while tidying up, or by a thread
+    prefix: str = ""  # what stands before each of its lines: a rank, a time
 
     def holds(self, index: int) -> bool:
         """Whether the line belongs to it."""
@@ -45,29 +50,33 @@ def chains_of(log: Log) -> list[Chain]:
     chains: list[Chain] = []
     index = 0
     while index < len(log.lines):
-        header = _HEADER.match(log.lines[index])
-        if header is None:
+        prefix = _prefix_of_start(log, index)
+        if prefix is None:
             index += 1
             continue
-        end, exception = _read_one(log, index, header.group(1))
+        end, raised = _read_one(log, index, prefix)
         previous = chains[-1] if chains else None
         if previous is not None and _is_continued(log, previous.last, index):
             chains[-1] = Chain(
                 previous.first,
                 end,
-                (*previous.exceptions, *([exception] if exception else [])),
+                (*previous.exceptions, *raised),
                 previous.noise,
+                previous.prefix,
             )
         else:
             before = log.lines[max(0, index - _LOOK_BACK) : index]
             noise = any(_NOISE_BEFORE.search(line) for line in before)
-            chains.append(Chain(index, end, (exception,) if exception else (), noise))
+            chains.append(Chain(index, end, raised, noise, prefix))
         index = end + 1
     return chains
 
 
 def main_chain(log: Log, chains: list[Chain]) -> Chain | None:
-    """The traceback that ended the program: the last that is neither survived nor a consequence."""
+    """The traceback that ended the program: the last that is neither survived nor a consequence.
+
+    Of several ranks the first to fall counts: the others fall because it is gone.
+    """
     serious = [
         chain
         for chain in chains
@@ -75,7 +84,10 @@ def main_chain(log: Log, chains: list[Chain]) -> Chain | None:
     ]
     own = [chain for chain in serious if not _SECONDARY.search(log.lines[chain.exceptions[-1]])]
     chosen = own or serious
-    return chosen[-1] if chosen else None
+    if not chosen:
+        return None
+    ranked = [chain for chain in chosen if _RANK.search(chain.prefix)]
+    return ranked[0] if chosen[-1] in ranked else chosen[-1]
 
 
 def is_interrupt(log: Log, chain: Chain) -> bool:
@@ -83,8 +95,21 @@ def is_interrupt(log: Log, chain: Chain) -> bool:
     return any("KeyboardInterrupt" in log.lines[index] for index in chain.exceptions)
 
 
-def _read_one(log: Log, start: int, prefix: str) -> tuple[int, int | None]:
-    """Last line of one traceback, and the line of its exception unless a kill cut it off."""
+def _prefix_of_start(log: Log, index: int) -> str | None:
+    """What stands before a traceback that starts here; None where none does.
+
+    A log that begins, or is cut, inside a traceback has its frames without the header.
+    """
+    line = log.lines[index]
+    header = _HEADER.match(line)
+    if header is not None:
+        return f"{header[1]}| " if header[2] else header[1]
+    frame = _FRAME.match(line)
+    return None if frame is None else frame[1]
+
+
+def _read_one(log: Log, start: int, prefix: str) -> tuple[int, tuple[int, ...]]:
+    """Last line of one traceback, and the lines of its exceptions, none if a kill cut it off."""
     index = start + 1
     while index < len(log.lines):
         line = log.lines[index].removeprefix(prefix)
@@ -95,8 +120,15 @@ def _read_one(log: Log, start: int, prefix: str) -> tuple[int, int | None]:
         index += 1
     for ahead in range(index, min(index + 2, len(log.lines))):
         if _EXCEPTION.match(log.lines[ahead].removeprefix(prefix).strip("| ")):
-            return _message_end(log, ahead, prefix), ahead
-    return min(index, len(log.lines) - 1), None
+            end = _message_end(log, ahead, prefix)
+            return end, (*_first_of_group(log, ahead, end), ahead)
+    return min(index, len(log.lines) - 1), ()
+
+
+def _first_of_group(log: Log, start: int, end: int) -> tuple[int, ...]:
+    """The first exception inside an exception group, its root as far as one can tell."""
+    inside = (index for index in range(start + 1, end + 1) if _OF_GROUP.match(log.lines[index]))
+    return tuple(inside)[:1] if "Group" in log.lines[start] else ()
 
 
 def _more_frames(log: Log, index: int, prefix: str) -> bool:

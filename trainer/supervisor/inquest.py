@@ -11,7 +11,7 @@ from trainer.diagnosis.evidence import Evidence, exit_of
 from trainer.diagnosis.finding import Finding
 from trainer.diagnosis.log_text import read_log
 from trainer.protocol.run_folder import RunPaths
-from trainer.supervisor.oom_kills import count_oom_kills
+from trainer.supervisor.oom_kills import count_oom_kills, memory_limit_bytes, oom_kills_are_own
 from trainer.supervisor.process import ExitStatus
 from trainer.supervisor.tally import Tally
 
@@ -53,6 +53,8 @@ class Inquest:
                 last_loss_is_finite=last_loss_is_finite(tally) if tally is not None else None,
                 last_rss_bytes=int(rss) if rss else None,
                 num_oom_kills=self._oom_kills(),
+                oom_kills_are_own=oom_kills_are_own(),
+                memory_limit_bytes=memory_limit_bytes(),
                 disk_free_bytes=self._disk_free(),
                 platform=platform,
             )

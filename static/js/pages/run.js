@@ -4,7 +4,7 @@ import { debounce, fill, find, pageJson, setText } from "../lib/dom.js";
 import { everySecond, openShell, toast, toastError } from "../lib/shell.js";
 import { tabs } from "../lib/tabs.js";
 import { showAttempts, tickAttempts } from "./run/attempts.js";
-import { findingCard } from "./run/banner.js";
+import { findingCard } from "./run/finding_card.js";
 import { ChartsPanel } from "./run/charts_panel.js";
 import { Header } from "./run/header.js";
 import { LogPanel } from "./run/log_panel.js";
@@ -58,7 +58,7 @@ function setMarks() {
 }
 
 function showFinding() {
-  fill(find("#run-finding"), findingCard(run, known.findings));
+  fill(find("#run-finding"), findingCard(run, known.findings, known.checkpoints));
 }
 
 async function reloadLists() {

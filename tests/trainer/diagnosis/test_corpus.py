@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tests.trainer.diagnosis.blind import BLIND, NOTHING, blind_logs, measure
 from tests.trainer.diagnosis.corpus import LOGS, labelled_logs
 from trainer.diagnosis.catalogue import signatures
 from trainer.diagnosis.diagnose import diagnose
@@ -45,6 +46,26 @@ def test_precision_and_recall_over_the_labelled_logs(capsys: pytest.CaptureFixtu
     wrong = [f"{log.path.parent.name}/{log.path.name}: {name}" for log, name in answers if log.label != name]
     assert precision >= MIN_PRECISION, wrong
     assert recall >= MIN_RECALL, wrong
+
+
+@pytest.mark.parametrize("name", ["first", "second"])
+def test_precision_and_recall_over_the_blind_sets(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    measured = measure(name)
+    with capsys.disabled():
+        print(f"\nblind set {name}: {measured}")  # noqa: T201
+    wrong = list(measured.wrong())
+    assert measured.precision >= MIN_PRECISION, wrong
+    assert measured.recall >= MIN_RECALL, wrong
+    assert measured.false_alarms == 0, wrong
+    assert measured.wrong_first_lines <= len(measured.answers) // 20, wrong
+
+
+def test_every_blind_log_has_a_label_that_names_known_ids() -> None:
+    known = {*signatures(), UNKNOWN, NOTHING}
+    for name in ("first", "second"):
+        logs = blind_logs(name)
+        assert {log.path for log in logs} == set((BLIND / name).glob("*.log"))
+        assert not [log.path.name for log in logs if not set(log.ids) <= known]
 
 
 @pytest.mark.parametrize("log", [log for log in labelled_logs() if log.label == "healthy"], ids=str)

@@ -28,6 +28,16 @@ def test_a_kill_is_an_out_of_memory_only_with_evidence() -> None:
     assert ids(log=STEPS, signal=11, num_oom_kills=1) == [UNKNOWN]
 
 
+def test_a_kill_somewhere_on_the_machine_is_no_proof_unless_the_trainer_held_much() -> None:
+    known = {"log": STEPS, "signal": 9, "num_oom_kills": 1, "oom_kills_are_own": False}
+    limit = 16 * 2**30
+    assert ids(**known) == [UNKNOWN]
+    assert ids(**known, last_rss_bytes=2**30, memory_limit_bytes=limit) == [UNKNOWN]
+    assert ids(**known, last_rss_bytes=12 * 2**30, memory_limit_bytes=limit) == ["oom_killer"]
+    (finding,) = diagnose(Evidence(**known, last_rss_bytes=2**30, memory_limit_bytes=limit))  # type: ignore[arg-type]
+    assert "held at most 1.0 GiB: somebody else may have ended it" in finding.cause
+
+
 def test_what_a_person_wanted_is_no_failure() -> None:
     for known in ({"signal": 9}, {"signal": 15}, {"exit_code": 1}):
         assert ids(log=STEPS + OOM, stop_requested=True, **known) == []
@@ -63,7 +73,7 @@ def test_unknown_tells_the_last_exception_and_its_first_cause() -> None:
     (finding,) = diagnose(Evidence(log="loading failed for shard 3\n" + log, exit_code=1))
     assert finding.id == UNKNOWN
     assert "ConfigError: no schedule, first caused by KeyError: 'warmup'" in finding.cause
-    assert finding.lines == ("loading failed for shard 3", "ConfigError: no schedule", "KeyError: 'warmup'")
+    assert finding.lines == ("loading failed for shard 3", "KeyError: 'warmup'", "ConfigError: no schedule")
 
 
 @pytest.mark.parametrize(

@@ -44,43 +44,6 @@ export function endBanner(run) {
   );
 }
 
-/**
- * @typedef {{id: string, attempt: number, cause: string, remedy: string, confidence: number, lines: string[], source: string}} Finding
- */
-
-/** The best finding of the run's newest attempt; undefined where it did not fail. Pure. @param {Run} run @param {Finding[]} findings */
-export function bestFinding(run, findings) {
-  return run.state === "failed" ? findings.find((one) => one.attempt === run.attempt) : undefined;
-}
-
-/** How sure a finding is, in words. Pure. @param {Finding} finding */
-export function sureness(finding) {
-  if (finding.id === "unknown") return "no known cause fits";
-  return finding.confidence >= 0.8 ? "almost certain" : finding.confidence >= 0.5 ? "likely" : "a guess";
-}
-
-/** Why it died and what helps, next to the buttons. @param {Run} run @param {Finding[]} findings */
-export function findingCard(run, findings) {
-  const finding = bestFinding(run, findings);
-  return finding ? cardOf(finding, "Start goes on from the last good checkpoint.") : null;
-}
-
-/** One finding in words. @param {Finding} finding @param {unknown} [advice] a last sentence */
-export function cardOf(finding, advice) {
-  const source = finding.source.startsWith("https://")
-    ? h("a", { href: finding.source, rel: "noreferrer", target: "_blank" }, "Where this is known from")
-    : finding.source && h("span", { class: "muted" }, `Known from: ${finding.source}`);
-  return h(
-    "section",
-    { class: "card finding", dataset: { testid: "finding" }, "aria-label": "Why did it die?" },
-    h("h2", {}, "Why did it die? ", h("span", { class: "muted", text: `${finding.id}, ${sureness(finding)}` })),
-    h("p", { text: finding.cause }),
-    h("p", {}, h("strong", {}, "What helps: "), finding.remedy),
-    finding.lines.length ? h("pre", { class: "finding-lines", text: finding.lines.join("\n") }) : null,
-    h("p", { class: "finding-foot" }, source, typeof advice === "string" ? h("span", { class: "muted", text: advice }) : null),
-  );
-}
-
 /** @param {string} text */
 function capital(text) {
   return text.charAt(0).toUpperCase() + text.slice(1);
