@@ -57,6 +57,7 @@ def build(
     physical_cores: int = 1,
     inherited: Mapping[str, str] | None = None,
     run_dir: str | None = None,
+    rung_variables: Mapping[str, str] | None = None,
 ) -> list[Variable]:
     """Return every variable the trainer will see, each with its reason.
 
@@ -68,6 +69,7 @@ def build(
         physical_cores: cores this process may use, >= 1.
         inherited: the environment to pick allowed names from; nothing else of it gets through.
         run_dir: the run folder, set when a process is really started.
+        rung_variables: what the fallback ladder sets for this attempt; wins over everything else.
     Raises:
         ValueError: the profile is unknown, or a count is below 1.
     """
@@ -78,6 +80,7 @@ def build(
     variables = _always() + _from_outside(inherited or {}) + _identity(run_dir)
     variables += _threads(platform, profile, num_concurrent, physical_cores)
     variables += _for_platform(platform, profile) + _for_device(platform, device, profile)
+    variables += _from_rungs(rung_variables or {})
     return sorted(_last_wins(variables), key=lambda variable: variable.name)
 
 
@@ -165,6 +168,11 @@ def _for_device(platform: str, device: str, profile: str) -> list[Variable]:
         reason = "the run asked for the CPU: no CUDA context, no GPU memory taken"
         variables.append(Variable("CUDA_VISIBLE_DEVICES", "", reason, "device"))
     return variables
+
+
+def _from_rungs(rung_variables: Mapping[str, str]) -> list[Variable]:
+    reason = "the fallback ladder set it after an earlier attempt had died; see the attempt's rungs"
+    return [Variable(name, value, reason, "rung") for name, value in rung_variables.items()]
 
 
 def _last_wins(variables: list[Variable]) -> list[Variable]:

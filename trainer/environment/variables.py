@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Variable:
-    """``source`` is ``always``, ``inherited``, ``threads``, ``platform``, ``device`` or ``profile``."""
+    """``source``: ``always``, ``inherited``, ``threads``, ``platform``, ``device``, ``profile``, ``rung``."""
 
     name: str
     value: str

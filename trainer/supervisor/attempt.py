@@ -8,13 +8,15 @@ import os
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from trainer.environment.build import build
 from trainer.environment.cores import usable_cores
 from trainer.environment.variables import as_environ
-from trainer.protocol.events import EventType
+from trainer.protocol.attempt_plan import AttemptPlan
+from trainer.protocol.events import EventType, Stream
 from trainer.protocol.files import write_atomic
 from trainer.protocol.run_folder import RunPaths, RunSpec
 from trainer.supervisor.console import Console
@@ -23,10 +25,13 @@ from trainer.supervisor.own_spool import OwnSpool
 from trainer.supervisor.process import ExitStatus, Trainer, spawn
 from trainer.supervisor.pulse import Pulse
 from trainer.supervisor.recovery import process_record, resume_step
+from trainer.supervisor.rung_effects import OPEN_FILES
 from trainer.supervisor.samples import Sampler
+from trainer.supervisor.spool_reader import last_seq
 from trainer.supervisor.stop import StopLadder
 from trainer.supervisor.tally import Tally
 from trainer.supervisor.tree import ProcessTree, children_now
+from trainer.supervisor.verdict import Verdict
 from trainer.supervisor.watch import Watch, Word
 
 MakeCommand = Callable[[Path, int], list[str]]
@@ -37,18 +42,19 @@ class Attempt:
     """A running trainer and everything that watches it."""
 
     def __init__(
-        self, paths: RunPaths, spec: RunSpec, *, number: int, spool: OwnSpool, argv: list[str]
+        self, paths: RunPaths, spec: RunSpec, *, plan: AttemptPlan, spool: OwnSpool, argv: list[str]
     ) -> None:
         """Start the trainer.
 
         Raises:
             OSError: it cannot be started.
         """
+        number = plan.attempt
         self._paths = paths
         self._spool = spool
         self.number = number
-        self.started_at = time.time()
-        from_step = resume_step(paths) if number > 1 else 0
+        self.from_step = from_step = resume_step(paths) if number > 1 else 0
+        spec = replace(spec, params={**spec.params, **plan.params})
         self.tally = Tally(paths, run=spec.run_id, attempt=number, step=from_step)
         self._console = Console(paths, number)
         strangers = children_now()
@@ -60,11 +66,17 @@ class Attempt:
             inherited=os.environ,
             run_dir=str(paths.root),
             platform=sys.platform,
+            rung_variables=plan.environment,
         )
+        self.environment = as_environ(variables)
         shown = [variable.to_json() for variable in variables]
         write_atomic(paths.environment(number), json.dumps({"command": argv, "variables": shown}).encode())
         self.trainer: Trainer = spawn(
-            argv, environ=as_environ(variables), output=paths.output(number), cwd=paths.root
+            argv,
+            environ=self.environment,
+            output=paths.output(number),
+            cwd=paths.root,
+            open_files=_open_files(plan),
         )
         with contextlib.suppress(OSError):  # without the record its mark still finds it
             self.trainer.record.save(process_record(paths, number))
@@ -83,6 +95,7 @@ class Attempt:
             from_step=from_step,
             command=argv,
             environment=shown,
+            plan=plan.to_json(),
         )
 
     def _hang_report(self, spec: RunSpec, from_step: int) -> HangReport:
@@ -112,14 +125,18 @@ class Attempt:
         word = Word(self.pulse.heartbeat(), self._heard_at, self.tally.phase, self.tally.step)
         return self.hangs.look(word, gpu_percent=self.pulse.gpu_percent)
 
-    def finish(self, status: ExitStatus) -> list[int]:
-        """Clear away what the trainer left running and record its end; returns what could not be killed."""
+    def finish(self) -> list[int]:
+        """Clear away what the trainer left running and read the rest; returns what could not be killed."""
         survivors = self.tree.kill()
         self.pulse.stop()
         self.tally.update()
         self._console.update(last=True)
         self._console.close()
         self.tally.close()
+        return survivors
+
+    def tell_end(self, status: ExitStatus, verdict: Verdict) -> None:
+        """Spool the attempt's end; ``trainer_seq`` is the last event that must arrive before it."""
         self._spool.append(
             EventType.ATTEMPT,
             attempt=self.number,
@@ -127,9 +144,16 @@ class Attempt:
             exit_code=status.code,
             exit_signal=status.signal,
             rusage=status.rusage,
+            state=verdict.state,
+            reason=verdict.reason,
+            trainer_seq=last_seq(self._paths.spool(Stream.TRAINER)),
         )
-        return survivors
 
     def status(self) -> dict[str, Any]:
         """What the dashboard shows of the process right now."""
         return self.pulse.status()
+
+
+def _open_files(plan: AttemptPlan) -> int | None:
+    """The limit of open files its rungs ask for."""
+    return next((int(rung.changes[OPEN_FILES][1]) for rung in plan.rungs if OPEN_FILES in rung.changes), None)

@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import logging
+import time
 from typing import Any, Final
 
 from trainer.protocol.events import EventType
 from trainer.protocol.run_folder import RunPaths
+from trainer.supervisor.hang_finding import HangFacts
 from trainer.supervisor.hangs import Hang
 from trainer.supervisor.own_spool import OwnSpool
 from trainer.supervisor.process import Trainer
-from trainer.supervisor.stacks import StackRequest, place, threads
+from trainer.supervisor.stacks import Place, StackRequest, place, threads
 from trainer.supervisor.watch import Stall, Watch, Word
 
 log = logging.getLogger(__name__)
 _REPORT: Final = "report"
 _STOP: Final = "stop"
+_RETRY: Final = "retry"
+RETRY_AFTER_S: Final = 120.0
+_SHOWN_FRAMES: Final = 6
 
 
 class HangReport:
@@ -40,10 +45,12 @@ class HangReport:
         self._trainer = trainer
         self._spool = spool
         self._watch = watch
-        self._stops = policy.get("on_stall", _REPORT) == _STOP
+        self._end_after_s = _end_after_s(policy)
         self._request: StackRequest | None = None
-        self._place = ""
+        self._place: Place | None = None
+        self._dump = ""
         self._told: Stall | None = None
+        self._began_at = 0.0
 
     @property
     def stall(self) -> Stall | None:
@@ -53,12 +60,29 @@ class HangReport:
     @property
     def reason(self) -> str:
         """The present verdict in words; empty while the trainer is healthy."""
-        return "" if self._told is None else f"{self._told.hang}: {self._told.words}{self._place}"
+        if self._told is None:
+            return ""
+        where = f". It stands in {self._place.frame}: {self._place.kind}" if self._place is not None else ""
+        return f"{self._told.hang}: {self._told.words}{where}"
 
     @property
     def wants_stop(self) -> bool:
-        """Whether the run's policy ends it now: it is stalled, and its stacks were taken or cannot be."""
-        return self._stops and self._told is not None and self._request is None
+        """Whether the run's policy ends it now: stalled for long enough, its stacks taken or not to be had."""
+        if self._end_after_s is None or self._told is None or self._request is not None:
+            return False
+        return time.monotonic() - self._began_at >= self._end_after_s
+
+    @property
+    def facts(self) -> HangFacts | None:
+        """The present verdict for the diagnosis; None while the trainer is healthy."""
+        if self._told is None:
+            return None
+        stacks = threads(self._dump)
+        frames = tuple(str(frame) for frame in stacks[-1][:_SHOWN_FRAMES]) if stacks else ()
+        code = self._place.kind if self._place is not None else None
+        return HangFacts(
+            self._told.hang, self._told.evidence.phase, code, self.reason, self._dump, frames
+        )  # fmt: skip
 
     def is_due(self) -> bool:
         """Whether :meth:`look` has anything to do; a stack dump is followed at every turn."""
@@ -74,8 +98,10 @@ class HangReport:
 
     def _tell(self, word: Word) -> None:
         stall, before = self._watch.stall, self._told
-        self._told, self._place = stall, ""
+        self._told, self._place, self._dump = stall, None, ""
         self._request = None
+        if before is None:
+            self._began_at = time.monotonic()
         if stall is not None:
             log.warning("%s", self.reason)
             self._event(EventType.STALL, word, what="began", **stall.to_json())
@@ -98,7 +124,7 @@ class HangReport:
         found = place(stacks, stall.hang)
         if found is None:
             return False
-        self._place = f". It stands in {found.frame}: {found.kind}"
+        self._place, self._dump = found, request.text
         self._event(
             EventType.STACKS,
             word,
@@ -111,3 +137,14 @@ class HangReport:
 
     def _event(self, kind: EventType, word: Word, **fields: Any) -> None:
         self._spool.append(kind, attempt=self._attempt, step=word.step, **fields)
+
+
+def _end_after_s(policy: dict[str, Any]) -> float | None:
+    """How long a stall may last before the policy ends the trainer; None for ever."""
+    wish = policy.get("on_stall", _REPORT)
+    if wish == _STOP:
+        return 0.0
+    if wish != _RETRY:
+        return None
+    asked = policy.get("retry_after_s")
+    return float(asked) if isinstance(asked, (int, float)) and asked >= 0 else RETRY_AFTER_S
