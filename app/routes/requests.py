@@ -9,7 +9,7 @@ from pydantic import AfterValidator, Field
 
 from app.domain.run_states import RunState
 from app.routes.inputs import Body, Query
-from app.services.run_policy import MAX_STALL_S, MIN_STALL_S
+from app.services.run_policy import MAX_ATTEMPTS, MAX_STALL_S, MIN_RETRY_AFTER_S, MIN_STALL_S
 from trainer.protocol.events import EventType
 
 
@@ -32,15 +32,26 @@ Profile = Literal["auto", "safe", "classic"]
 class Policy(Body):
     """What to do when a run gets into trouble."""
 
-    max_attempts: int | None = Field(default=None, ge=1, le=20)
+    max_attempts: int | None = Field(
+        default=None,
+        ge=1,
+        le=MAX_ATTEMPTS,
+        description="Most launches without progress in between; 3 by default, 1 retries nothing.",
+    )
     on_stall: Literal["report", "retry", "stop"] | None = Field(
-        default=None, description="'report' is the default; 'retry' is refused for now."
+        default=None, description="What a stall leads to; 'report' is the default."
     )
     stall_after_s: float | None = Field(
         default=None,
         ge=MIN_STALL_S,
         le=MAX_STALL_S,
         description="Seconds a training step may take until the run is stalled; other phases scale with it.",
+    )
+    retry_after_s: float | None = Field(
+        default=None,
+        ge=MIN_RETRY_AFTER_S,
+        le=MAX_STALL_S,
+        description="With on_stall 'retry': seconds a stall may last; 120 by default.",
     )
 
 

@@ -67,7 +67,7 @@ class HangReport:
 
     @property
     def wants_stop(self) -> bool:
-        """Whether the run's policy ends it now: stalled for long enough, its stacks taken or not to be had."""
+        """Whether the run's policy ends it now: stalled long enough, its stacks taken or not to be had."""
         if self._end_after_s is None or self._told is None or self._request is not None:
             return False
         return time.monotonic() - self._began_at >= self._end_after_s

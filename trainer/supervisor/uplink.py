@@ -46,7 +46,7 @@ class Uplink:
         on_command: Callable[[Command], None],
         status: Callable[[], dict[str, Any]] | None = None,
     ) -> None:
-        """``attempt`` tells the present one; ``on_command``, called from a network thread, returns at once."""
+        """``attempt`` tells the present one; ``on_command`` is called from a network thread."""
         self._paths = paths
         self._run = run
         self._attempt = attempt
