@@ -153,7 +153,7 @@ class Dashboard:
         return answer.body
 
     def create_run(
-        self, dataset: str, *, name: str = "a run", policy: dict[str, object] | None = None, **params: object
+        self, dataset: str, policy: dict[str, Any] | None = None, /, *, name: str = "a run", **params: object
     ) -> str:
         """Queue a lively run; returns its id."""
         body = {

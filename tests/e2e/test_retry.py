@@ -10,8 +10,8 @@ from tests.e2e.dashboard import Dashboard
 from tests.e2e.spool import assert_nothing_is_lost, spooled_events
 from trainer.protocol.events import Stream
 
-STEPS = 900
-PARAMS: dict[str, Any] = {"max_steps": STEPS, "checkpoint_every": 130, "eval_every": 300, "batch_size": 64}
+STEPS = 450
+PARAMS: dict[str, Any] = {"max_steps": STEPS, "checkpoint_every": 65, "eval_every": 150}
 
 
 def loss_of(dashboard: Dashboard, run_id: str) -> dict[str, Any]:
@@ -24,7 +24,7 @@ def test_after_a_crash_and_a_retry_the_stored_curve_is_that_of_a_run_nobody_dist
 ) -> None:
     crashed = dashboard.create_run("stdlib.jsonl", name="crashes", **PARAMS)
     whole = dashboard.create_run("stdlib.jsonl", name="undisturbed", **PARAMS)
-    dashboard.wait_for_step(crashed, 170)
+    dashboard.wait_for_step(crashed, 90)
     os.kill(dashboard.trainer_pid(crashed), signal.SIGSEGV)
     assert dashboard.wait_for_state(crashed, "retrying", timeout_s=20)["reason"].startswith("attempt 2 of 3")
     refused = dashboard.order(crashed, "pause")
@@ -37,7 +37,7 @@ def test_after_a_crash_and_a_retry_the_stored_curve_is_that_of_a_run_nobody_dist
     assert (first["exit_signal"], first["plan"]["rungs"]) == (signal.SIGSEGV, [])
     assert "SIGSEGV" in first["ended_reason"]
     assert [rung["rung"] for rung in second["plan"]["rungs"]] == ["restart"]
-    assert second["from_step"] % 130 == 0
+    assert second["from_step"] % 65 == 0
     reported = [
         event["step"]
         for event in spooled_events(dashboard.paths(crashed), Stream.TRAINER)
