@@ -81,7 +81,8 @@ def hung(code: str | None, phase: str = "training", hang: Hang = Hang.DEADLOCKED
 def climb(*deaths: PastAttempt, ground: Ground = GROUND, most: int = 12) -> list[str]:
     """The rungs taken while one death follows the other; the last of them repeats."""
     history: list[PastAttempt] = []
-    plan, taken = AttemptPlan(1), []
+    plan = AttemptPlan(1)
+    taken: list[str] = []
     for number in range(most):
         history.append(replace(deaths[min(number, len(deaths) - 1)], plan=plan))
         answer = decide(history, ground)
@@ -93,8 +94,8 @@ def climb(*deaths: PastAttempt, ground: Ground = GROUND, most: int = 12) -> list
     return taken
 
 
-KILLED = {"signal": int(signal.SIGKILL)}
-SEGFAULT = {"signal": int(signal.SIGSEGV)}
+KILLED: dict[str, Any] = {"signal": int(signal.SIGKILL)}
+SEGFAULT: dict[str, Any] = {"signal": int(signal.SIGSEGV)}
 
 
 @pytest.mark.parametrize(
