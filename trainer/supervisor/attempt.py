@@ -14,7 +14,7 @@ from typing import Any
 
 from trainer.environment.build import build
 from trainer.environment.cores import usable_cores
-from trainer.environment.variables import as_environ
+from trainer.environment.variables import Variable, as_environ
 from trainer.protocol.attempt_plan import AttemptPlan
 from trainer.protocol.events import EventType, Stream
 from trainer.protocol.files import write_atomic
@@ -25,7 +25,6 @@ from trainer.supervisor.own_spool import OwnSpool
 from trainer.supervisor.process import ExitStatus, Trainer, spawn
 from trainer.supervisor.pulse import Pulse
 from trainer.supervisor.recovery import process_record, resume_step
-from trainer.supervisor.rung_effects import OPEN_FILES
 from trainer.supervisor.samples import Sampler
 from trainer.supervisor.spool_reader import last_seq
 from trainer.supervisor.stop import StopLadder
@@ -49,34 +48,20 @@ class Attempt:
         Raises:
             OSError: it cannot be started.
         """
-        number = plan.attempt
         self._paths = paths
         self._spool = spool
-        self.number = number
+        self.number = number = plan.attempt
         self.from_step = from_step = resume_step(paths) if number > 1 else 0
         spec = replace(spec, params={**spec.params, **plan.params})
         self.tally = Tally(paths, run=spec.run_id, attempt=number, step=from_step)
         self._console = Console(paths, number)
         strangers = children_now()
-        variables = build(
-            device=str(spec.params.get("device", "auto")),
-            profile=spec.profile,
-            num_concurrent=spec.num_concurrent,
-            physical_cores=usable_cores(),
-            inherited=os.environ,
-            run_dir=str(paths.root),
-            platform=sys.platform,
-            rung_variables=plan.environment,
-        )
+        variables = _variables(spec, plan, paths)
         self.environment = as_environ(variables)
         shown = [variable.to_json() for variable in variables]
         write_atomic(paths.environment(number), json.dumps({"command": argv, "variables": shown}).encode())
         self.trainer: Trainer = spawn(
-            argv,
-            environ=self.environment,
-            output=paths.output(number),
-            cwd=paths.root,
-            open_files=_open_files(plan),
+            argv, environ=as_environ(variables), output=paths.output(number), cwd=paths.root
         )
         with contextlib.suppress(OSError):  # without the record its mark still finds it
             self.trainer.record.save(process_record(paths, number))
@@ -154,6 +139,14 @@ class Attempt:
         return self.pulse.status()
 
 
-def _open_files(plan: AttemptPlan) -> int | None:
-    """The limit of open files its rungs ask for."""
-    return next((int(rung.changes[OPEN_FILES][1]) for rung in plan.rungs if OPEN_FILES in rung.changes), None)
+def _variables(spec: RunSpec, plan: AttemptPlan, paths: RunPaths) -> list[Variable]:
+    return build(
+        device=str(spec.params.get("device", "auto")),
+        profile=spec.profile,
+        num_concurrent=spec.num_concurrent,
+        physical_cores=usable_cores(),
+        inherited=os.environ,
+        run_dir=str(paths.root),
+        platform=sys.platform,
+        rung_variables=plan.environment,
+    )

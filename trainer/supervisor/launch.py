@@ -14,8 +14,9 @@ from trainer.protocol.events import Command
 from trainer.protocol.run_folder import RunPaths
 from trainer.protocol.rungs import Rung
 from trainer.supervisor.ladder import lasting
+from trainer.supervisor.process import raise_open_files
 from trainer.supervisor.recovery import set_aside_checkpoints
-from trainer.supervisor.rung_effects import CHECKPOINT
+from trainer.supervisor.rung_effects import CHECKPOINT, OPEN_FILES
 
 if TYPE_CHECKING:
     from trainer.recipes.declaration import Remedy
@@ -40,13 +41,16 @@ def first_plan(paths: RunPaths, *, attempt: int) -> AttemptPlan:
 
 
 def prepare(paths: RunPaths, plan: AttemptPlan) -> None:
-    """Write the plan for the trainer to find, and make its checkpoint the newest one.
+    """Write the plan for the trainer to find, make its checkpoint the newest one, and its limits ours.
 
     Raises:
         OSError: the disk refuses.
     """
     if plan.newest is not None and CHECKPOINT in plan.newest.changes:
         set_aside_checkpoints(paths, after_step=int(plan.newest.changes[CHECKPOINT][1]))
+    for taken in plan.rungs:
+        if OPEN_FILES in taken.changes:
+            raise_open_files(int(taken.changes[OPEN_FILES][1]))
     forget_orders(paths)
     plan.save(paths)
 

@@ -97,17 +97,9 @@ class Trainer:
             os.kill(self.pid, number)
 
 
-def spawn(
-    argv: list[str], *, environ: dict[str, str], output: Path, cwd: Path, open_files: int | None = None
-) -> Trainer:
+def spawn(argv: list[str], *, environ: dict[str, str], output: Path, cwd: Path) -> Trainer:
     """Start ``argv`` in a session of its own; the caller must be the main thread.
 
-    Args:
-        argv: program and arguments.
-        environ: all variables it gets.
-        output: file its output is appended to.
-        cwd: where it starts.
-        open_files: its soft limit of open files; None leaves it that of the supervisor.
     Raises:
         OSError: the program cannot be started.
     """
@@ -123,7 +115,7 @@ def spawn(
             env=environ,
             cwd=cwd,
             start_new_session=True,
-            preexec_fn=_in_child(open_files),
+            preexec_fn=_die_with_parent(),
         )
     return Trainer(process)
 
@@ -146,20 +138,26 @@ def open_file_limits() -> tuple[int, int]:
     return soft, -1 if hard == resource.RLIM_INFINITY else hard
 
 
-def _in_child(open_files: int | None) -> Callable[[], None] | None:
-    """What the child does before it becomes the trainer; everything is looked up before the fork."""
+def raise_open_files(limit: int) -> None:
+    """Let this process, and what it starts from now on, open ``limit`` files.
+
+    Raises:
+        OSError: the system does not allow that many.
+    """
+    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    try:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (limit, hard))
+    except ValueError as exc:
+        raise OSError(f"{limit} open files are more than the system allows: {exc}") from exc
+
+
+def _die_with_parent() -> Callable[[], None] | None:
     libc = _libc()
-    prctl, parent = libc.prctl if libc is not None else None, os.getpid()
-    setrlimit, number = resource.setrlimit, resource.RLIMIT_NOFILE
-    limits = (open_files, resource.getrlimit(number)[1]) if open_files is not None else None
-    if prctl is None and limits is None:
+    if libc is None:
         return None
+    prctl, parent = libc.prctl, os.getpid()  # looked up before the fork: nothing is imported behind it
 
     def in_child() -> None:
-        if limits is not None:
-            setrlimit(number, limits)
-        if prctl is None:
-            return
         prctl(_PR_SET_PDEATHSIG, int(signal.SIGTERM), 0, 0, 0)
         if os.getppid() != parent:  # the supervisor died between fork and prctl
             os.kill(os.getpid(), signal.SIGTERM)
