@@ -14,7 +14,7 @@ from typing import Any
 
 from trainer.environment.build import build
 from trainer.environment.cores import usable_cores
-from trainer.environment.variables import Variable, as_environ
+from trainer.environment.variables import as_environ
 from trainer.protocol.attempt_plan import AttemptPlan
 from trainer.protocol.events import EventType, Stream
 from trainer.protocol.files import write_atomic
@@ -56,7 +56,16 @@ class Attempt:
         self.tally = Tally(paths, run=spec.run_id, attempt=number, step=from_step)
         self._console = Console(paths, number)
         strangers = children_now()
-        variables = _variables(spec, plan, paths)
+        variables = build(
+            device=str(spec.params.get("device", "auto")),
+            profile=spec.profile,
+            num_concurrent=spec.num_concurrent,
+            physical_cores=usable_cores(),
+            inherited=os.environ,
+            run_dir=str(paths.root),
+            platform=sys.platform,
+            rung_variables=plan.environment,
+        )
         self.environment = as_environ(variables)
         shown = [variable.to_json() for variable in variables]
         write_atomic(paths.environment(number), json.dumps({"command": argv, "variables": shown}).encode())
@@ -72,16 +81,8 @@ class Attempt:
         self._heard_at = time.monotonic()
         self.hangs = self._hang_report(spec, from_step)
         self.pulse.start()
-        spool.append(
-            EventType.ATTEMPT,
-            attempt=number,
-            what="started",
-            pid=self.trainer.pid,
-            from_step=from_step,
-            command=argv,
-            environment=shown,
-            plan=plan.to_json(),
-        )
+        self._tell("started", pid=self.trainer.pid, from_step=from_step, command=argv,
+                   environment=shown, plan=plan.to_json())  # fmt: skip
 
     def _hang_report(self, spec: RunSpec, from_step: int) -> HangReport:
         return HangReport(
@@ -122,31 +123,20 @@ class Attempt:
 
     def tell_end(self, status: ExitStatus, verdict: Verdict) -> None:
         """Spool the attempt's end; ``trainer_seq`` is the last event that must arrive before it."""
-        self._spool.append(
-            EventType.ATTEMPT,
-            attempt=self.number,
-            what="ended",
+        self._tell(
+            "ended",
             exit_code=status.code,
             exit_signal=status.signal,
             rusage=status.rusage,
+            step=self.tally.step,
             state=verdict.state,
             reason=verdict.reason,
             trainer_seq=last_seq(self._paths.spool(Stream.TRAINER)),
         )
 
+    def _tell(self, what: str, **facts: Any) -> None:
+        self._spool.append(EventType.ATTEMPT, attempt=self.number, what=what, **facts)
+
     def status(self) -> dict[str, Any]:
         """What the dashboard shows of the process right now."""
         return self.pulse.status()
-
-
-def _variables(spec: RunSpec, plan: AttemptPlan, paths: RunPaths) -> list[Variable]:
-    return build(
-        device=str(spec.params.get("device", "auto")),
-        profile=spec.profile,
-        num_concurrent=spec.num_concurrent,
-        physical_cores=usable_cores(),
-        inherited=os.environ,
-        run_dir=str(paths.root),
-        platform=sys.platform,
-        rung_variables=plan.environment,
-    )

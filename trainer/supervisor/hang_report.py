@@ -45,12 +45,14 @@ class HangReport:
         self._trainer = trainer
         self._spool = spool
         self._watch = watch
-        self._end_after_s = _end_after_s(policy)
+        self._stops = policy.get("on_stall", _REPORT) == _STOP
         self._request: StackRequest | None = None
-        self._place: Place | None = None
-        self._dump = ""
+        self._place = ""
         self._told: Stall | None = None
+        self._found: Place | None = None
+        self._dump = ""
         self._began_at = 0.0
+        self._retry_after_s = _retry_after_s(policy)
 
     @property
     def stall(self) -> Stall | None:
@@ -60,17 +62,19 @@ class HangReport:
     @property
     def reason(self) -> str:
         """The present verdict in words; empty while the trainer is healthy."""
-        if self._told is None:
-            return ""
-        where = f". It stands in {self._place.frame}: {self._place.kind}" if self._place is not None else ""
-        return f"{self._told.hang}: {self._told.words}{where}"
+        return "" if self._told is None else f"{self._told.hang}: {self._told.words}{self._place}"
 
     @property
     def wants_stop(self) -> bool:
-        """Whether the run's policy ends it now: stalled long enough, its stacks taken or not to be had."""
-        if self._end_after_s is None or self._told is None or self._request is not None:
+        """Whether the run's policy ends it now: it is stalled, and its stacks were taken or cannot be."""
+        return self._stops and self._told is not None and self._request is None
+
+    @property
+    def wants_retry(self) -> bool:
+        """Whether the policy ends it now in order to try again: one stall has lasted long enough."""
+        if self._retry_after_s is None or self._told is None or self._request is not None:
             return False
-        return time.monotonic() - self._began_at >= self._end_after_s
+        return time.monotonic() - self._began_at >= self._retry_after_s
 
     @property
     def facts(self) -> HangFacts | None:
@@ -79,7 +83,7 @@ class HangReport:
             return None
         stacks = threads(self._dump)
         frames = tuple(str(frame) for frame in stacks[-1][:_SHOWN_FRAMES]) if stacks else ()
-        code = self._place.kind if self._place is not None else None
+        code = self._found.kind if self._found is not None else None
         return HangFacts(
             self._told.hang, self._told.evidence.phase, code, self.reason, self._dump, frames
         )  # fmt: skip
@@ -97,11 +101,12 @@ class HangReport:
         return self._follow_dump(word) or changed
 
     def _tell(self, word: Word) -> None:
-        stall, before = self._watch.stall, self._told
-        self._told, self._place, self._dump = stall, None, ""
-        self._request = None
-        if before is None:
+        if self._told is None:
             self._began_at = time.monotonic()
+        self._found, self._dump = None, ""
+        stall, before = self._watch.stall, self._told
+        self._told, self._place = stall, ""
+        self._request = None
         if stall is not None:
             log.warning("%s", self.reason)
             self._event(EventType.STALL, word, what="began", **stall.to_json())
@@ -124,7 +129,7 @@ class HangReport:
         found = place(stacks, stall.hang)
         if found is None:
             return False
-        self._place, self._dump = found, request.text
+        self._place = f". It stands in {found.frame}: {found.kind}"
         self._event(
             EventType.STACKS,
             word,
@@ -133,18 +138,16 @@ class HangReport:
             text=request.text,
             **found.to_json(),
         )
+        self._found, self._dump = found, request.text
         return True
 
     def _event(self, kind: EventType, word: Word, **fields: Any) -> None:
         self._spool.append(kind, attempt=self._attempt, step=word.step, **fields)
 
 
-def _end_after_s(policy: dict[str, Any]) -> float | None:
-    """How long a stall may last before the policy ends the trainer; None for ever."""
-    wish = policy.get("on_stall", _REPORT)
-    if wish == _STOP:
-        return 0.0
-    if wish != _RETRY:
+def _retry_after_s(policy: dict[str, Any]) -> float | None:
+    """How long a stall may last before the run is tried again; None for ever."""
+    if policy.get("on_stall", _REPORT) != _RETRY:
         return None
     asked = policy.get("retry_after_s")
     return float(asked) if isinstance(asked, (int, float)) and asked >= 0 else RETRY_AFTER_S

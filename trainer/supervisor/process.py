@@ -120,18 +120,6 @@ def spawn(argv: list[str], *, environ: dict[str, str], output: Path, cwd: Path) 
     return Trainer(process)
 
 
-def prepare_supervisor() -> None:
-    """Become the parent of every orphan below, raise the open-file limit, leave no core dumps."""
-    libc = _libc()
-    if libc is not None:
-        libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
-    resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = _OPEN_FILES if hard == resource.RLIM_INFINITY else min(_OPEN_FILES, hard)
-    if soft < wanted:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
-
-
 def open_file_limits() -> tuple[int, int]:
     """Soft and hard limit of open files of this process and of what it starts; -1 for none."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -149,6 +137,18 @@ def raise_open_files(limit: int) -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (limit, hard))
     except ValueError as exc:
         raise OSError(f"{limit} open files are more than the system allows: {exc}") from exc
+
+
+def prepare_supervisor() -> None:
+    """Become the parent of every orphan below, raise the open-file limit, leave no core dumps."""
+    libc = _libc()
+    if libc is not None:
+        libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = _OPEN_FILES if hard == resource.RLIM_INFINITY else min(_OPEN_FILES, hard)
+    if soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
 def _die_with_parent() -> Callable[[], None] | None:

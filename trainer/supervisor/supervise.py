@@ -309,7 +309,7 @@ class _Watching:
             stalled = hangs.stall is not None
             self._told_running = self._told_running or not stalled
             self._tell(*("stalled", hangs.reason) if stalled else ("running", "it advances again"))
-        if hangs.wants_stop:
+        if hangs.wants_stop or hangs.wants_retry:
             self.ended_for = hangs.facts
             self._stop.request(is_wish=False)
 
