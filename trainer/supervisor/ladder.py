@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 from trainer.diagnosis.finding import UNKNOWN, Finding
 from trainer.protocol.attempt_plan import AttemptPlan, RungTaken
 from trainer.protocol.rungs import Rung
-from trainer.supervisor.rung_effects import PASSING, Circumstances, Effect, effect_of
+from trainer.supervisor.rung_effects import OF_ENVIRONMENT, PASSING, Circumstances, Effect, effect_of
 
 if TYPE_CHECKING:
     from trainer.recipes.declaration import Remedy
@@ -166,6 +166,13 @@ def decide(
         if effect is not None:
             return _retry(rung, effect, last, count=count, ground=ground, first_wait_s=first_wait_s)
     return GiveUp(_nothing_left(history), is_exhausted=len(history) > 1)
+
+
+def asks_recipe(last: PastAttempt) -> bool:
+    """Whether a remedy of the recipe may be wanted after this attempt."""
+    if last.state != "failed" or last.is_wish:
+        return False
+    return bool(set(_wanted(last)) - OF_ENVIRONMENT)
 
 
 def launches_without_progress(history: Sequence[PastAttempt]) -> int:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:  # declarations bring pydantic, which a supervisor that never 
 
 log = logging.getLogger(__name__)
 PASSING: Final = frozenset({Rung.RESTART, Rung.PREVIOUS_CHECKPOINT})  # in force for one attempt only
+OF_ENVIRONMENT: Final = PASSING | {Rung.THREADS, Rung.OPEN_FILES}  # what needs no recipe
 OPEN_FILES: Final = "RLIMIT_NOFILE"
 CHECKPOINT: Final = "checkpoint"
 _DUPLICATE_OPENMP: Final = "omp_duplicate"

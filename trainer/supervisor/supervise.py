@@ -26,7 +26,16 @@ from trainer.supervisor.attempt import LOOK_EVERY_S, Attempt, MakeCommand
 from trainer.supervisor.attempt_end import AttemptEnd, examine, unstarted
 from trainer.supervisor.hang_finding import HangFacts
 from trainer.supervisor.inquest import Inquest
-from trainer.supervisor.ladder import FIRST_WAIT_S, GiveUp, Ground, PastAttempt, Retry, decide, max_attempts
+from trainer.supervisor.ladder import (
+    FIRST_WAIT_S,
+    GiveUp,
+    Ground,
+    PastAttempt,
+    Retry,
+    asks_recipe,
+    decide,
+    max_attempts,
+)
 from trainer.supervisor.launch import first_plan, prepare, put_last_end_away, remedies_of
 from trainer.supervisor.own_spool import OwnSpool
 from trainer.supervisor.process import ExitStatus, open_file_limits, prepare_supervisor
@@ -180,10 +189,9 @@ class _Supervision:
     def _ask_ladder(self, end: AttemptEnd) -> Retry | GiveUp:
         past = end.past(self._paths)
         self._history.append(past)
-        may_climb = past.state == "failed" and not past.is_wish
         ground = Ground(
             params=self._spec.params,
-            remedies=self._given.remedies(self._spec.recipe) if may_climb else {},
+            remedies=self._given.remedies(self._spec.recipe) if asks_recipe(past) else {},
             max_attempts=max_attempts(self._spec.policy),
             retries_stalls=self._spec.policy.get("on_stall") == "retry",
             platform=sys.platform,

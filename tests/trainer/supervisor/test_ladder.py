@@ -174,6 +174,13 @@ def test_every_way_to_end_without_a_failure_is_an_end() -> None:
     assert isinstance(decide([hung("lock")], GROUND), GiveUp)  # on_stall is not 'retry'
 
 
+def test_the_recipe_is_asked_only_where_it_could_help() -> None:
+    assert not ladder.asks_recipe(died("unknown", **SEGFAULT))
+    assert not ladder.asks_recipe(died("dataset_refused"))
+    assert not ladder.asks_recipe(replace(died("cuda_oom"), is_wish=True))
+    assert ladder.asks_recipe(died("cuda_oom"))
+
+
 def test_launches_without_progress_are_counted_and_end_it_in_words() -> None:
     deaths = [died("unknown", step=step, **SEGFAULT) for step in (50, 47, 52)]
     assert climb(*deaths) == ["restart", "restart"]
