@@ -99,6 +99,10 @@ class AttemptAnswer(Answer):
     ended_at: float | None
     exit_code: int | None
     exit_signal: int | None
+    ended_reason: str | None = Field(description="How it ended, in words; null while it has not.")
+    plan: dict[str, Any] | None = Field(
+        description="What the fallback ladder changed: rungs, params, environment, because."
+    )
     command: list[str]
 
 

@@ -19,6 +19,8 @@ from app.services.ingest_checks import MAX_NAME, MAX_TEXT, Fields
 from app.services.rungs_in_force import rungs_in_force
 from app.store import runs
 from app.store.models import Attempt, Checkpoint, Run, RunEvent
+from trainer.protocol.attempt_plan import AttemptPlan
+from trainer.protocol.errors import ProtocolError
 from trainer.protocol.events import EventType, Stream
 
 Values = dict[str, Any]  # columns of the run's row to set
@@ -141,6 +143,7 @@ def _attempt(session: Session, run: Run, event: dict[str, Any], values: Values) 
         row.ended_at = event["t"]
         row.exit_code, row.exit_signal = _exit(fields)
         row.reached_step = fields.integer("step") if fields.has("step") else row.reached_step
+        row.ended_reason = fields.text("reason", limit=MAX_TEXT) if fields.has("reason") else None
         if number >= values.get("attempt", run.attempt):
             values.update(exit_code=row.exit_code, exit_signal=row.exit_signal)
     else:
@@ -155,6 +158,19 @@ def _attempt_started(row: Attempt, event: dict[str, Any], fields: Fields) -> Non
     row.pid = fields.integer("pid", low=1, high=2**31 - 1) if fields.has("pid") else None
     row.command = fields.items("command")
     row.environment = fields.items("environment")
+    row.plan = _plan(event)
+
+
+def _plan(event: dict[str, Any]) -> dict[str, Any] | None:
+    raw = event.get("plan")
+    if raw is None:
+        return None
+    if not isinstance(raw, dict):
+        raise InvalidRequest(f"event {event['seq']} (attempt): plan must be an object", field="plan")
+    try:
+        return AttemptPlan.from_json(raw).to_json()
+    except ProtocolError as exc:
+        raise InvalidRequest(f"event {event['seq']} (attempt): {exc}", field="plan") from exc
 
 
 def _state(session: Session, run: Run, event: dict[str, Any], values: Values) -> None:
@@ -182,6 +198,9 @@ def _state(session: Session, run: Run, event: dict[str, Any], values: Values) ->
     elif new in TRANSITIONS[present]:
         if new in ENDED:
             columns["ended_at"] = event["t"]
+            values.pop("phase", None)
+        if new is RunState.RETRYING:  # no trainer lives, so it is in no phase
+            columns["phase"] = None
             values.pop("phase", None)
         runs.transition(session, run.id, new=new, old=frozenset({present}), **columns)
 

@@ -62,6 +62,8 @@ def attempt_to_json(attempt: Attempt) -> dict[str, Any]:
         "ended_at": attempt.ended_at,
         "exit_code": attempt.exit_code,
         "exit_signal": attempt.exit_signal,
+        "ended_reason": attempt.ended_reason,
+        "plan": attempt.plan,
         "command": attempt.command,
     }
 

@@ -168,6 +168,11 @@ class Runs(RunReader):
                 f"Run {run_id} is {run.state}; only a live run can be told to {command.value}.",
                 hint="Resume it first." if RunState(run.state) in RESUMABLE else None,
             )
+        if RunState(run.state) is RunState.RETRYING:
+            raise Conflict(
+                f"Run {run_id} is between two attempts; there is no trainer that could {command.value}.",
+                hint="Wait until the next attempt runs, or stop the run.",
+            )
         if not self._deliver(run_id, command):
             raise Unavailable(
                 f"Run {run_id} cannot be reached at the moment.",

@@ -82,6 +82,10 @@ class Attempt(Base):
     exit_signal: Mapped[int | None]
     command: Mapped[list[Any]]
     environment: Mapped[list[Any]]  # [{"name", "value", "reason", "source"}]
+    plan: Mapped[dict[str, Any] | None] = mapped_column(
+        JSON
+    )  # what the fallback ladder changed; see AttemptPlan
+    ended_reason: Mapped[str | None] = mapped_column(Text)
 
 
 class StreamMark(Base):

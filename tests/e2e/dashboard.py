@@ -152,9 +152,14 @@ class Dashboard:
         assert answer.status == 200, f"GET {path}: {answer.status} {answer.body}"
         return answer.body
 
-    def create_run(self, dataset: str, *, name: str = "a run", **params: object) -> str:
+    def create_run(
+        self, dataset: str, policy: dict[str, Any] | None = None, /, *, name: str = "a run", **params: object
+    ) -> str:
         """Queue a lively run; returns its id."""
-        body = {"recipe": "two_tower", "dataset": dataset, "name": name, "params": LIVELY | params}
+        body = {
+            "recipe": "two_tower", "dataset": dataset, "name": name, "params": LIVELY | params,
+            "policy": policy or {},
+        }  # fmt: skip
         answer = self.request("POST", "/api/runs", body)
         assert answer.status == 201, f"{answer.status} {answer.body}"
         return str(answer.body["id"])

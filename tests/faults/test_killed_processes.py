@@ -13,7 +13,7 @@ from tests.waiting import wait_for
 
 
 def test_a_killed_trainer_is_a_failed_run_with_its_signal_and_all_its_events(dashboard: Dashboard) -> None:
-    run_id = dashboard.create_run("stdlib.jsonl", name="trainer killed")
+    run_id = dashboard.create_run("stdlib.jsonl", {"max_attempts": 1}, name="trainer killed")
     dashboard.wait_for_step(run_id, 20)
     os.kill(dashboard.trainer_pid(run_id), signal.SIGKILL)
     run = dashboard.wait_for_state(run_id, "failed", "stopped", "finished", "lost")

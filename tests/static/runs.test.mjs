@@ -93,3 +93,12 @@ test("events read like sentences, unknown ones show what they hold", () => {
   assert.equal(eventWords({ type: "finding", t: 1, seq: 2, id: "disk_full", cause: "the disk is full" }), "disk_full: the disk is full");
   assert.equal(eventWords({ type: "novelty", t: 1, seq: 2, cause: "disk" }), '{"cause":"disk"}');
 });
+
+test("between two attempts the reason is told, and only Stop can be asked for", () => {
+  const retrying = { ...run, state: "retrying", phase: null, reason: "attempt 2 of 3 in 4 s: the same again, because it was killed" };
+  assert.deepEqual(keys(retrying), ["stop"]);
+  assert.deepEqual(endWords(retrying), {
+    tone: "warn", icon: "retrying", title: "Between two attempts",
+    text: "Attempt 2 of 3 in 4 s: the same again, because it was killed.",
+  });
+});

@@ -41,6 +41,11 @@ class ProgressBar:
         elif tally.begun:
             self._write_line(_facts(tally))
 
+    def note(self, text: str) -> None:
+        """A line that stays, above the bar; the alerts of the attempt to come are counted anew."""
+        self._write_line(f"! {text}")
+        self._num_alerts = 0
+
     def close(self) -> None:
         """Leave the cursor on a line of its own."""
         if self._line_open:

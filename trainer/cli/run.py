@@ -23,6 +23,7 @@ from trainer.cli.policy_options import add_policy_options, policy_of
 from trainer.cli.progress_bar import ProgressBar
 from trainer.cli.supervise import EXIT_LOCKED, log_to_stderr
 from trainer.environment.build import PROFILES, device_conflict
+from trainer.protocol.attempt_plan import AttemptPlan
 from trainer.protocol.errors import ProtocolError
 from trainer.protocol.run_folder import ExitRecord, RunPaths, RunSpec
 from trainer.recipes.registry import ParameterError, Recipe, recipes, validate
@@ -70,7 +71,7 @@ def main(arguments: argparse.Namespace) -> int:
     bar = ProgressBar(sys.stderr)
     print(f"run folder: {paths.root}", file=sys.stderr)
     try:
-        record = supervise(paths, watch=bar.show)
+        record = supervise(paths, watch=bar.show, note=bar.note)
     except ProtocolError as exc:
         raise UsageError(str(exc)) from exc
     except (RunLocked, SurvivorsLeft) as exc:
@@ -205,10 +206,21 @@ def _result(paths: RunPaths, record: ExitRecord) -> dict[str, Any]:
         "exit_code": record.exit_code,
         "exit_signal": record.exit_signal,
         "attempt": record.attempt,
+        "attempts": record.num_launches,
+        "rungs": _rungs(paths, record),
         "steps": record.step,
         "metrics": {"last": record.metrics.get("last", {}), "best": record.metrics.get("best", {})},
         "findings": record.findings,
     }
+
+
+def _rungs(paths: RunPaths, record: ExitRecord) -> list[dict[str, Any]]:
+    """The remedies in force in the last attempt, oldest first."""
+    try:
+        plan = AttemptPlan.load(paths, record.attempt)
+    except ProtocolError:
+        return []
+    return plan.to_json()["rungs"] if plan is not None else []
 
 
 def _print_table(record: ExitRecord, stream: TextIO) -> None:

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from trainer.engine.manifests import manifests
+from trainer.protocol.attempt_plan import AttemptPlan
 from trainer.protocol.events import Phase
 from trainer.protocol.run_folder import RunPaths, RunSpec
 from trainer.recipes.registry import recipes
@@ -23,12 +25,13 @@ Entry = Callable[[RunSpec, RunPaths, Reporter, Controls], None]
 def train_run(paths: RunPaths, *, attempt: int, entry: Entry | None = None) -> None:
     """Run one attempt of the run in ``paths``; returns when it has finished or was stopped.
 
+    It trains with the run's parameters, changed as the attempt's plan says.
     ``entry`` is what trains; without one the recipe of the spec names it.
 
     Raises:
         Exception: whatever the training raised, after it was reported.
     """
-    spec = RunSpec.load(paths)
+    spec = _planned(RunSpec.load(paths), AttemptPlan.load(paths, attempt))
     saved = manifests(paths) if attempt > 1 else []
     step = saved[-1].step if saved else 0  # where the run stands until the training says more
     controls = Controls(paths)
@@ -46,6 +49,10 @@ def train_run(paths: RunPaths, *, attempt: int, entry: Entry | None = None) -> N
         raise
     finally:
         reporter.close()
+
+
+def _planned(spec: RunSpec, plan: AttemptPlan | None) -> RunSpec:
+    return spec if plan is None else replace(spec, params={**spec.params, **plan.params})
 
 
 def entry_of(recipe: str) -> Entry:

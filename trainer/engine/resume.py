@@ -45,6 +45,7 @@ def state_of(loop: TrainingLoop) -> dict[str, Any]:
     """Everything a new process needs to go on as if nothing had happened."""
     return {
         "position": asdict(loop.position),
+        "num_micro_batches": loop.task.num_micro_batches(loop.position.epoch),
         "modules": {name: module.state_dict() for name, module in loop.modules.items()},
         "optimizers": [optimizer.state_dict() for optimizer in loop.optimizers],
         "learning_rate": loop.learning_rate.state_dict(),
@@ -85,22 +86,33 @@ def from_newest_checkpoint(loop: TrainingLoop) -> None:
     if path is None:
         loop.reporter.alert("info", "No checkpoint to resume from", "The run starts again at step 0.", step=0)
         return
-    _restore(loop, path)
+    is_epoch_begun_again = _restore(loop, path)
     loop.reporter.alert(
         "info",
         "Resumed from a checkpoint",
         f"{path.name}: goes on after step {loop.position.step}.",
         step=loop.position.step,
     )
+    if is_epoch_begun_again:
+        loop.reporter.alert(
+            "warning",
+            "The epoch is begun again",
+            "The parameters of this attempt cut the epoch into other batches than those of the checkpoint, so"
+            " its place in the epoch means nothing here: examples of this epoch that were trained on before"
+            " come a second time. Weights and optimizer go on where they were.",
+            step=loop.position.step,
+        )
 
 
-def _restore(loop: TrainingLoop, path: Path) -> None:
+def _restore(loop: TrainingLoop, path: Path) -> bool:
+    """Put everything back; whether the epoch had to be begun again because its batches are others now."""
     state = checkpoints.load(path)
     try:
         _restore_modules(loop, state["modules"])
         _restore_optimizers(loop, state["optimizers"])
         loop.task.load_state_dict(state["task"])
         loop.position = Position(**state["position"])
+        is_epoch_begun_again = _begin_epoch_again_if_cut_anew(loop, state.get("num_micro_batches"))
         loop.best = Best(**state["best"])
         loop.latest = dict(state["latest"])
         loop.evaluated_step = state["evaluated_step"]
@@ -115,6 +127,20 @@ def _restore(loop: TrainingLoop, path: Path) -> None:
         ) from exc
     loop.saved_step = loop.position.step
     set_rng_state(state["rng"])
+    return is_epoch_begun_again
+
+
+def _begin_epoch_again_if_cut_anew(loop: TrainingLoop, num_before: int | None) -> bool:
+    """A place in an epoch counts micro-batches; where there are more or fewer of them it is another place."""
+    position = loop.position
+    if num_before is None or position.micro_batch == 0:
+        return False
+    num_now = loop.task.num_micro_batches(position.epoch)
+    if num_now == num_before:
+        return False
+    is_done = position.micro_batch >= num_before  # its end is its end however it is cut
+    position.micro_batch = num_now if is_done else 0
+    return not is_done
 
 
 def _restore_modules(loop: TrainingLoop, states: dict[str, Any]) -> None:

@@ -91,6 +91,14 @@ class RunPaths:
         """``{"command": [...], "variables": [{"name", "value", "reason", "source"}]}``."""
         return self.attempt(attempt) / "environment.json"
 
+    def plan(self, attempt: int) -> Path:
+        """What the fallback ladder changes, an ``AttemptPlan``; written before the trainer starts."""
+        return self.attempt(attempt) / "plan.json"
+
+    def attempt_exit(self, attempt: int) -> Path:
+        """How one attempt ended, an :class:`ExitRecord`, also when the run went on after it."""
+        return self.attempt(attempt) / "exit.json"
+
 
 @dataclass(frozen=True)
 class RunSpec:
@@ -168,7 +176,8 @@ class ExitRecord:
 
     ``state`` is finished, stopped or failed. ``exit_code`` is None when a
     signal ended the trainer; ``exit_signal`` is its number. ``findings`` tell
-    why it failed, best first.
+    why it failed, best first. ``num_launches`` counts those of the supervisor
+    that wrote it.
     """
 
     run_id: str
@@ -184,9 +193,14 @@ class ExitRecord:
     rusage: dict[str, float] = field(default_factory=dict)
     metrics: dict[str, dict[str, float | None]] = field(default_factory=dict)
     findings: list[dict[str, Any]] = field(default_factory=list)
+    num_launches: int = 1
 
     def save(self, paths: RunPaths) -> None:
         write_atomic(paths.exit, json.dumps(asdict(self), indent=2).encode())
+
+    def save_attempt(self, paths: RunPaths) -> None:
+        """Write the record beside the attempt's output: the attempt is over, the run may go on."""
+        write_atomic(paths.attempt_exit(self.attempt), json.dumps(asdict(self), indent=2).encode())
 
     @classmethod
     def load(cls, paths: RunPaths) -> ExitRecord | None:

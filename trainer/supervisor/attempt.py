@@ -6,13 +6,15 @@ import contextlib
 import json
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from trainer.environment.command import keep_awake
 from trainer.environment.launch import launch_variables
 from trainer.environment.variables import as_environ
-from trainer.protocol.events import EventType
+from trainer.protocol.attempt_plan import AttemptPlan
+from trainer.protocol.events import EventType, Stream
 from trainer.protocol.files import write_atomic
 from trainer.protocol.run_folder import RunPaths, RunSpec
 from trainer.supervisor.awake import Companion
@@ -24,9 +26,11 @@ from trainer.supervisor.process import ExitStatus, Trainer, save_record, spawn
 from trainer.supervisor.pulse import Pulse
 from trainer.supervisor.recovery import process_record, resume_step
 from trainer.supervisor.samples import Sampler
+from trainer.supervisor.spool_reader import last_seq
 from trainer.supervisor.stop import StopLadder
 from trainer.supervisor.tally import Tally
 from trainer.supervisor.tree import ProcessTree, children_now
+from trainer.supervisor.verdict import Verdict
 from trainer.supervisor.watch import Watch, Word
 
 MakeCommand = Callable[[Path, int], list[str]]
@@ -37,7 +41,7 @@ class Attempt:
     """A running trainer and everything that watches it."""
 
     def __init__(
-        self, paths: RunPaths, spec: RunSpec, *, number: int, spool: OwnSpool, argv: list[str]
+        self, paths: RunPaths, spec: RunSpec, *, plan: AttemptPlan, spool: OwnSpool, argv: list[str]
     ) -> None:
         """Start the trainer.
 
@@ -46,13 +50,14 @@ class Attempt:
         """
         self._paths = paths
         self._spool = spool
-        self.number = number
-        self.started_at = time.time()
-        from_step = resume_step(paths) if number > 1 else 0
+        self.number = number = plan.attempt
+        self.from_step = from_step = resume_step(paths) if number > 1 else 0
+        spec = replace(spec, params={**spec.params, **plan.params})
         self.tally = Tally(paths, run=spec.run_id, attempt=number, step=from_step)
         self._console = Console(paths, number)
         strangers = children_now()
-        variables = launch_variables(spec, run_dir=str(paths.root))
+        variables = launch_variables(spec, run_dir=str(paths.root), rung_variables=plan.environment)
+        self.environment = as_environ(variables)
         shown = [variable.to_json() for variable in variables]
         write_atomic(paths.environment(number), json.dumps({"command": argv, "variables": shown}).encode())
         self.trainer, self.tree = self._launch(argv, as_environ(variables), strangers)
@@ -63,15 +68,8 @@ class Attempt:
         self._heard_at = time.monotonic()
         self.hangs = self._hang_report(spec, from_step)
         self.pulse.start()
-        spool.append(
-            EventType.ATTEMPT,
-            attempt=number,
-            what="started",
-            pid=self.trainer.pid,
-            from_step=from_step,
-            command=argv,
-            environment=shown,
-        )
+        self._tell("started", pid=self.trainer.pid, from_step=from_step, command=argv,
+                   environment=shown, plan=plan.to_json())  # fmt: skip
 
     def _launch(
         self, argv: list[str], environ: dict[str, str], strangers: frozenset[int]
@@ -112,8 +110,8 @@ class Attempt:
         word = Word(self.pulse.heartbeat(), self._heard_at, self.tally.phase, self.tally.step)
         return self.hangs.look(word, gpu_percent=self.pulse.gpu_percent)
 
-    def finish(self, status: ExitStatus) -> list[int]:
-        """Clear away what the trainer left running and record its end; returns what could not be killed."""
+    def finish(self) -> list[int]:
+        """Clear away what the trainer left running and read the rest; returns what could not be killed."""
         survivors = self.tree.kill()
         self._companion.close()
         self.pulse.stop()
@@ -121,16 +119,23 @@ class Attempt:
         self._console.update(last=True)
         self._console.close()
         self.tally.close()
-        self._spool.append(
-            EventType.ATTEMPT,
-            attempt=self.number,
-            what="ended",
-            step=self.tally.step,
+        return survivors
+
+    def tell_end(self, status: ExitStatus, verdict: Verdict) -> None:
+        """Spool the attempt's end; ``trainer_seq`` is the last event that must arrive before it."""
+        self._tell(
+            "ended",
             exit_code=status.code,
             exit_signal=status.signal,
             rusage=status.rusage,
+            step=self.tally.step,
+            state=verdict.state,
+            reason=verdict.reason,
+            trainer_seq=last_seq(self._paths.spool(Stream.TRAINER)),
         )
-        return survivors
+
+    def _tell(self, what: str, **facts: Any) -> None:
+        self._spool.append(EventType.ATTEMPT, attempt=self.number, what=what, **facts)
 
     def status(self) -> dict[str, Any]:
         """What the dashboard shows of the process right now."""

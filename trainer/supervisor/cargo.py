@@ -12,7 +12,7 @@ import logging
 import os
 import time
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -57,12 +57,13 @@ class StreamCargo:
         """Spool bytes of the present segment nobody has read yet."""
         return self._reader.backlog_bytes()
 
-    def ship(self, link: Link, *, hold_end: bool = False) -> bool:
+    def ship(self, link: Link, *, hold_end: Callable[[int | None], bool] = lambda seq: False) -> bool:
         """Send what fits in flight, then settle the oldest; whether anything moved.
 
         Args:
             link: where to.
-            hold_end: keep back batches that tell the end of an attempt.
+            hold_end: asked whether to keep back a batch that tells the end of an attempt; it is given the
+                last event of the trainer that must arrive before, None where the batch does not say.
         Raises:
             LinkDown: the link broke.
         """
@@ -77,13 +78,14 @@ class StreamCargo:
         """Let go of the spool."""
         self._reader.close()
 
-    def _next(self, *, hold_end: bool) -> Batch | None:
+    def _next(self, *, hold_end: Callable[[int | None], bool]) -> Batch | None:
         if not self._packed:
             self._packed.extend(self._reader.read(max_events=self._max_events))
         if not self._packed:
             return None
-        if _tells_end(self._packed[0]) and (hold_end or self._held is not self._packed[0]):
-            # held at least once: the trainer's last words may have come after the caller looked for them
+        ends = _ends(self._packed[0])
+        # held at least once: the trainer's last words may have come after the caller looked for them
+        if ends and (self._held is not self._packed[0] or any(hold_end(seq) for seq in ends)):
             self._held = self._packed[0]
             return None
         return self._packed.popleft()
@@ -181,8 +183,13 @@ def _error(answer: Mapping[str, Any]) -> Mapping[str, Any] | None:
     return error if isinstance(error, Mapping) else None
 
 
-def _tells_end(batch: Batch) -> bool:
-    return any(event["type"] == EventType.ATTEMPT and event.get("what") == "ended" for event in batch.events)
+def _ends(batch: Batch) -> list[int | None]:
+    """For each end of an attempt that the batch tells, the last event of the trainer before it."""
+    ends = [
+        event for event in batch.events if event["type"] == EventType.ATTEMPT and event.get("what") == "ended"
+    ]
+    seqs = [event.get("trainer_seq") for event in ends]
+    return [seq if isinstance(seq, int) else None for seq in seqs]
 
 
 def _piece(path: Path, offset: int) -> bytes:

@@ -33,7 +33,7 @@ def drain(paths: RunPaths, *, timeout_s: float = 60.0) -> bool:
             console = Console(paths, attempt)
             console.update(last=True)  # what a killed supervisor could not look at any more
             console.close()
-        uplink = Uplink(paths, run=spec.run_id, attempt=max(1, newest), on_command=_too_late)
+        uplink = Uplink(paths, run=spec.run_id, attempt=lambda: max(1, newest), on_command=_too_late)
         uplink.start()
         try:
             return uplink.drain(timeout_s)

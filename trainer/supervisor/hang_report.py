@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import logging
+import time
 from typing import Any, Final
 
 from trainer.protocol.events import EventType
+from trainer.protocol.policy import default_of
 from trainer.protocol.run_folder import RunPaths
+from trainer.supervisor.hang_finding import HangFacts
 from trainer.supervisor.hangs import Hang
 from trainer.supervisor.own_spool import OwnSpool
 from trainer.supervisor.process import Trainer
-from trainer.supervisor.stacks import StackRequest, place, threads
+from trainer.supervisor.stacks import Place, StackRequest, place, threads
 from trainer.supervisor.watch import Stall, Watch, Word
 
 log = logging.getLogger(__name__)
 _REPORT: Final = "report"
 _STOP: Final = "stop"
+_RETRY: Final = "retry"
+RETRY_AFTER_S: Final[float] = default_of("retry_after_s")
+_SHOWN_FRAMES: Final = 6
 
 
 class HangReport:
@@ -44,6 +50,10 @@ class HangReport:
         self._request: StackRequest | None = None
         self._place = ""
         self._told: Stall | None = None
+        self._found: Place | None = None
+        self._dump = ""
+        self._began_at = 0.0
+        self._retry_after_s = _retry_after_s(policy)
 
     @property
     def stall(self) -> Stall | None:
@@ -60,6 +70,25 @@ class HangReport:
         """Whether the run's policy ends it now: it is stalled, and its stacks were taken or cannot be."""
         return self._stops and self._told is not None and self._request is None
 
+    @property
+    def wants_retry(self) -> bool:
+        """Whether the policy ends it now in order to try again: one stall has lasted long enough."""
+        if self._retry_after_s is None or self._told is None or self._request is not None:
+            return False
+        return time.monotonic() - self._began_at >= self._retry_after_s
+
+    @property
+    def facts(self) -> HangFacts | None:
+        """The present verdict for the diagnosis; None while the trainer is healthy."""
+        if self._told is None:
+            return None
+        stacks = threads(self._dump)
+        frames = tuple(str(frame) for frame in stacks[-1][:_SHOWN_FRAMES]) if stacks else ()
+        code = self._found.kind if self._found is not None else None
+        return HangFacts(
+            self._told.hang, self._told.evidence.phase, code, self.reason, self._dump, frames
+        )  # fmt: skip
+
     def is_due(self) -> bool:
         """Whether :meth:`look` has anything to do; a stack dump is followed at every turn."""
         return self._request is not None or self._watch.is_due()
@@ -73,6 +102,9 @@ class HangReport:
         return self._follow_dump(word) or changed
 
     def _tell(self, word: Word) -> None:
+        if self._told is None:
+            self._began_at = time.monotonic()
+        self._found, self._dump = None, ""
         stall, before = self._watch.stall, self._told
         self._told, self._place = stall, ""
         self._request = None
@@ -107,7 +139,16 @@ class HangReport:
             text=request.text,
             **found.to_json(),
         )
+        self._found, self._dump = found, request.text
         return True
 
     def _event(self, kind: EventType, word: Word, **fields: Any) -> None:
         self._spool.append(kind, attempt=self._attempt, step=word.step, **fields)
+
+
+def _retry_after_s(policy: dict[str, Any]) -> float | None:
+    """How long a stall may last before the run is tried again; None for ever."""
+    if policy.get("on_stall", _REPORT) != _RETRY:
+        return None
+    asked = policy.get("retry_after_s")
+    return float(asked) if isinstance(asked, (int, float)) and asked >= 0 else RETRY_AFTER_S

@@ -6,11 +6,13 @@ import math
 import shutil
 import sys
 
+from trainer.diagnosis.catalogue import signatures
 from trainer.diagnosis.diagnose import diagnose
 from trainer.diagnosis.evidence import Evidence, exit_of
-from trainer.diagnosis.finding import Finding
+from trainer.diagnosis.finding import UNKNOWN, Finding, Role
 from trainer.diagnosis.log_text import read_log
 from trainer.protocol.run_folder import RunPaths
+from trainer.supervisor.hang_finding import HangFacts, hang_finding
 from trainer.supervisor.oom_kills import count_oom_kills, memory_limit_bytes, oom_kills_are_own
 from trainer.supervisor.process import ExitStatus
 from trainer.supervisor.tally import Tally
@@ -27,15 +29,26 @@ class Inquest:
         self._oom_kills_before = count_oom_kills()
 
     def findings(
-        self, status: ExitStatus | None, tally: Tally | None, *, stop_requested: bool
+        self,
+        status: ExitStatus | None,
+        tally: Tally | None,
+        *,
+        hang: HangFacts | None = None,
+        is_stall: bool = False,
     ) -> list[Finding]:
-        """Why the attempt failed, best first.
+        """Why the attempt failed, best first; that people had asked for its end does not excuse a failure.
 
         Args:
             status: of the trainer; None when it could not be started.
             tally: how far it came; None when it could not be started.
-            stop_requested: a person wanted the end.
+            hang: how it hung when it ended; None when it did not.
+            is_stall: it was ended because it hung, so its status tells how it was ended, not why.
         """
+        if is_stall and hang is not None:
+            return _with_hang(hang, self._diagnosed(None, tally, hang.stacks))
+        return self._diagnosed(status, tally, hang.stacks if hang is not None else "")
+
+    def _diagnosed(self, status: ExitStatus | None, tally: Tally | None, stacks: str) -> list[Finding]:
         platform = _PLATFORMS.get(sys.platform, "linux")
         number = None
         if status is not None and status.signal is not None:
@@ -44,9 +57,9 @@ class Inquest:
         return diagnose(
             Evidence(
                 log=self._output(),
+                stacks=stacks,
                 exit_code=status.code if status is not None else None,
                 signal=number,
-                stop_requested=stop_requested,
                 phase=tally.phase if tally is not None else None,
                 step=tally.step if tally is not None else None,
                 steps_done=tally.step if tally is not None else None,
@@ -75,6 +88,15 @@ class Inquest:
             return shutil.disk_usage(self._paths.root).free
         except OSError:
             return None
+
+
+def _with_hang(hang: HangFacts, diagnosed: list[Finding]) -> list[Finding]:
+    """What is known to hang comes before the verdict, everything else the log may say behind it."""
+    known = signatures()
+    diagnosed = [one for one in diagnosed if not one.id.startswith("hang_")]  # the watch knows that better
+    roots = [one for one in diagnosed if one.id in known and known[one.id].role is Role.HANG]
+    rest = [one for one in diagnosed if one not in roots and one.id != UNKNOWN]
+    return [*roots, hang_finding(hang), *rest]
 
 
 def last_loss_is_finite(tally: Tally) -> bool | None:

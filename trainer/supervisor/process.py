@@ -127,6 +127,25 @@ def spawn(
     return Trainer(process)
 
 
+def open_file_limits() -> tuple[int, int]:
+    """Soft and hard limit of open files of this process and of what it starts; -1 for none."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return soft, -1 if hard == resource.RLIM_INFINITY else hard
+
+
+def raise_open_files(limit: int) -> None:
+    """Let this process, and what it starts from now on, open ``limit`` files.
+
+    Raises:
+        OSError: the system does not allow that many.
+    """
+    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    try:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (limit, hard))
+    except ValueError as exc:
+        raise OSError(f"{limit} open files are more than the system allows: {exc}") from exc
+
+
 def prepare_supervisor() -> None:
     """Become the parent of every orphan below, raise the open-file limit, leave no core dumps."""
     libc = _libc()

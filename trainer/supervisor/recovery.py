@@ -100,17 +100,52 @@ def _groups(paths: RunPaths) -> Iterator[Cgroup]:
 
 
 def resume_step(paths: RunPaths) -> int:
-    """The step of the newest checkpoint that is whole, where the next attempt begins; 0 without one.
+    """The step of the newest checkpoint that is whole, where the next attempt begins; 0 without one."""
+    return next(iter(verified_steps(paths, most=1)), 0)
+
+
+def verified_steps(paths: RunPaths, *, most: int) -> tuple[int, ...]:
+    """Steps of the newest checkpoints that are whole, newest first, at most ``most``.
 
     The same rule as the trainer's: newest manifest whose file has its size and checksum.
     """
-    for manifest in sorted(paths.checkpoints.glob("step_*.json"), reverse=True):
+    found: list[int] = []
+    for step, manifest in _by_step(paths):
+        if len(found) == most:
+            break
         with contextlib.suppress(ProtocolError, OSError, KeyError, TypeError, ValueError):
             said = read_object(manifest)
             file = paths.checkpoints / Path(str(said["file"])).name
             if file.stat().st_size == int(said["bytes"]) and _sha256(file) == said["sha256"]:
-                return int(said["step"])
-    return 0
+                found.append(step)
+    return tuple(found)
+
+
+def set_aside_checkpoints(paths: RunPaths, *, after_step: int) -> None:
+    """Keep those beyond ``after_step`` under the suffix ``.skipped``, where nobody resumes from them.
+
+    Raises:
+        OSError: the disk refuses.
+    """
+    for step, manifest in _by_step(paths):
+        if step <= after_step:
+            break
+        for path in (
+            manifest,
+            manifest.with_suffix(".pt"),
+        ):  # the manifest first: what lacks one does not count
+            with contextlib.suppress(FileNotFoundError):
+                path.replace(path.with_name(f"{path.name}.skipped"))
+
+
+def _by_step(paths: RunPaths) -> list[tuple[int, Path]]:
+    """Manifests with the step in their names, newest first."""
+    found = []
+    for manifest in paths.checkpoints.glob("step_*.json"):
+        number = manifest.stem.removeprefix("step_")
+        if number.isdigit():
+            found.append((int(number), manifest))
+    return sorted(found, reverse=True)
 
 
 def _sha256(path: Path) -> str:

@@ -20,7 +20,7 @@ class StopLadder:
     def __init__(self, *, grace_s: float) -> None:
         self._grace_s = grace_s
         self._asked_at: float | None = None
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # a signal's handler asks in the midst of whatever this thread does
         self._wants_kill = False
         self._wants_stop = False
         self._is_wish = False
@@ -53,6 +53,13 @@ class StopLadder:
             self._wants_stop = True
             self._wants_kill = self._wants_kill or kill
             return first
+
+    def end_attempt(self) -> None:
+        """Forget what was done to the attempt that has ended, and its policy's wish; those of people stay."""
+        with self._lock:
+            self._wants_stop = self._is_wish
+            self._asked_at = self.killed_after_s = None
+            self.survivors = []
 
     def advance(self, trainer: Trainer, tree: ProcessTree) -> None:
         """Do what is due; called by the supervisor's loop for as long as the trainer lives."""

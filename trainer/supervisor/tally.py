@@ -16,7 +16,7 @@ class Tally:
     """Follows the trainer's stream from where one attempt begins.
 
     Plain attributes, ``None`` or empty until the trainer has said so: ``step``,
-    ``total_steps``, ``epoch``, ``phase``, ``detail``, ``latest`` (newest
+    ``total_steps``, ``epoch``, ``phase``, ``detail``, ``device``, ``latest`` (newest
     value per series), ``best`` (metrics of the best checkpoint), ``finished`` (the
     trainer's last word), ``num_alerts``.
     """
@@ -31,6 +31,7 @@ class Tally:
         self.epoch: float | None = None
         self.phase: str | None = None
         self.detail: str | None = None
+        self.device: str | None = None
         self.latest: dict[str, float] = {}
         self.best: dict[str, Any] = {}
         self.finished: dict[str, Any] | None = None
@@ -80,6 +81,8 @@ class Tally:
             self.total_steps, self.epoch = event.get("total_steps"), event.get("epoch")
         elif kind == EventType.PHASE:
             self.phase, self.detail = event.get("name"), event.get("detail")
+        elif kind == EventType.DEVICE:
+            self.device = str(event.get("name"))
         elif kind == EventType.FINISHED:
             self.finished = dict(event)
         elif kind == EventType.CHECKPOINT and event.get("best"):

@@ -42,11 +42,11 @@ class Uplink:
         paths: RunPaths,
         *,
         run: str,
-        attempt: int,
+        attempt: Callable[[], int],
         on_command: Callable[[Command], None],
         status: Callable[[], dict[str, Any]] | None = None,
     ) -> None:
-        """``on_command`` is called from a network thread and must return at once."""
+        """``attempt`` tells the present one; ``on_command`` is called from a network thread."""
         self._paths = paths
         self._run = run
         self._attempt = attempt
@@ -119,7 +119,7 @@ class Uplink:
         token = self._paths.token.read_text("ascii").strip()
         link = Link(url, auth={"run": self._run, "token": token}, on_control=self._obey)
         try:
-            answer = link.send("hello", {"run": self._run, "attempt": self._attempt}).wait()
+            answer = link.send("hello", {"run": self._run, "attempt": self._attempt()}).wait()
             have = answer.get("have")
             if not isinstance(have, dict):
                 raise LinkDown(f"the dashboard refused the run: {answer.get('error') or answer!r}")
@@ -164,7 +164,13 @@ class Uplink:
     def _ship_some(self, link: Link, trainer: StreamCargo, own: StreamCargo, output: OutputCargo) -> bool:
         moved = trainer.ship(link)
         moved = output.ship(link) or moved
-        return own.ship(link, hold_end=self._holds_end(moved=moved)) or moved
+        has = trainer.acknowledged
+
+        def hold_end(trainer_seq: int | None) -> bool:
+            # a later attempt may report without a pause: its news must not keep back the end of this one
+            return self._holds_end(moved=moved and (trainer_seq is None or has < trainer_seq))
+
+        return own.ship(link, hold_end=hold_end) or moved
 
     def _holds_end(self, *, moved: bool) -> bool:
         """Whether the end of an attempt must wait: for the rest, and a moment for its snapshots."""

@@ -71,6 +71,8 @@ def test_a_repeated_request_with_a_key_answers_200_with_the_same_run(api: Api) -
         ({**VALID, "policy": {"max_attempts": 0}}, "policy.max_attempts"),
         ({**VALID, "policy": {"shell": "x"}}, "policy.shell"),
         ({**VALID, "policy": {"retry_after_s": 0}}, "policy.retry_after_s"),
+        ({**VALID, "policy": {"max_attempts": 21}}, "policy.max_attempts"),
+        ({**VALID, "policy": {"max_attempts": True}}, "policy.max_attempts"),
         ({**VALID, "policy": {"on_stall": "pray"}}, "policy.on_stall"),
         ({**VALID, "policy": {"stall_after_s": 0.5}}, "policy.stall_after_s"),
         ({**VALID, "policy": {"stall_after_s": "soon"}}, "policy.stall_after_s"),

@@ -191,6 +191,54 @@ def test_a_stall_begins_and_ends_by_the_word_of_the_supervisor(store: Store, ing
         assert [event.body["verdict"] for event in kept] == ["deadlocked"]
 
 
+def test_a_run_comes_back_from_retrying_with_its_next_attempt_and_the_plan_of_it(
+    store: Store, ingest: Ingest
+) -> None:
+    plan = {
+        "attempt": 2,
+        "rungs": [
+            {
+                "rung": "threads", "title": "one thread", "reason": "it broke", "attempt": 2,
+                "changes_numbers": False, "is_unsafe": False, "changes": {"OMP_NUM_THREADS": ["4", "1"]},
+            }
+        ],
+        "params": {}, "environment": {"OMP_NUM_THREADS": "1"},
+        "because": {"id": "heap_corruption", "cause": "It broke.", "step": 7, "attempt": 1},
+    }  # fmt: skip
+    words = "attempt 2 of 3 in 1 s: one thread, because it broke"
+    ingest.accept(
+        events_batch(
+            1,
+            {"type": "attempt", "what": "started", "attempt": 1, "from_step": 0},
+            {"type": "attempt", "what": "ended", "attempt": 1, "exit_signal": 6, "reason": "by SIGABRT"},
+            {"type": "state", "state": "retrying", "reason": words, "attempt": 1},
+        )
+    )
+    run = state_of(store)
+    assert (run.state, run.reason, run.exit_signal, run.phase) == ("retrying", words, 6, None)
+    ingest.accept(
+        events_batch(
+            4,
+            {"type": "state", "state": "starting", "reason": "attempt 2: one thread", "attempt": 2},
+            {"type": "attempt", "what": "started", "attempt": 2, "from_step": 5, "plan": plan},
+            {"type": "state", "state": "running", "attempt": 2},
+        )
+    )
+    run = state_of(store)
+    assert (run.state, run.attempt, run.step, run.exit_signal) == ("running", 2, 5, None)
+    with store.read() as session:
+        first, second = runs.attempts(session, "run-1")
+        assert (first.plan, first.ended_reason) == (None, "by SIGABRT")
+        assert (second.plan, second.ended_reason) == (plan, None)
+
+
+def test_a_plan_that_is_none_is_refused(store: Store, ingest: Ingest) -> None:
+    with pytest.raises(InvalidRequest, match="plan"):
+        ingest.accept(
+            events_batch(1, {"type": "attempt", "what": "started", "attempt": 1, "plan": {"rungs": 3}})
+        )
+
+
 def test_late_events_never_drag_an_ended_run_back(store: Store, ingest: Ingest) -> None:
     ingest.accept(events_batch(1, {"type": "state", "state": "finished"}))
     ingest.accept(

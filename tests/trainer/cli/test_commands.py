@@ -11,7 +11,15 @@ from pathlib import Path
 
 import pytest
 
-from tests.trainer.supervisor.supervised import ROOT, finish, new_run, start, steps_reported, wait_until
+from tests.trainer.supervisor.supervised import (
+    ROOT,
+    finish,
+    new_run,
+    start,
+    steps_reported,
+    trainer_pid,
+    wait_until,
+)
 from trainer.protocol.run_folder import RunPaths, RunSpec
 
 pytestmark = pytest.mark.process
@@ -57,6 +65,7 @@ def test_a_headless_run_trains_and_its_last_line_is_its_result(tmp_path: Path) -
     assert (result["state"], result["exit_code"], result["steps"]) == ("finished", 0, 6)
     assert result["metrics"]["last"]["train/loss"] > 0
     assert result["findings"] == []
+    assert (result["attempts"], result["rungs"]) == (1, [])
     paths = RunPaths(Path(result["run_dir"]))
     assert paths.root.parent == tmp_path / "i" / "runs"
     assert RunSpec.load(paths).policy == {"on_stall": "stop", "stall_after_s": 90.0}
@@ -68,6 +77,29 @@ def test_a_headless_run_trains_and_its_last_line_is_its_result(tmp_path: Path) -
     again = trainer("run", "two_tower", "--run-dir", str(paths.root), "--dataset", dataset, instance=tmp_path)
     assert again.returncode == 2
     assert "--resume" in again.stderr
+
+
+def test_a_headless_run_is_tried_again_with_a_line_for_the_person_who_watches(tmp_path: Path) -> None:
+    paths = RunPaths(tmp_path / "run")
+    command = ["run", "two_tower", "--dataset", str(pairs(tmp_path)), *QUICK]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "trainer", *command, "--run-dir", str(paths.root), "--json"],
+        cwd=ROOT,
+        env=os.environ | {"SIGNALBOX_INSTANCE": str(tmp_path)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        wait_until((paths.attempt(1) / "process.json").exists)
+        os.kill(trainer_pid(paths), signal.SIGKILL)
+        out, err = process.communicate(timeout=110)
+    finally:
+        process.kill()
+    result = json.loads(out.splitlines()[-1])
+    assert (process.returncode, result["state"], result["attempts"]) == (0, "finished", 2), err
+    assert [rung["rung"] for rung in result["rungs"]] == ["restart"]
+    assert "attempt 2 of 3 in 1 s: the same again, because the trainer was ended by SIGKILL" in err
 
 
 def test_a_failed_run_shows_the_last_lines_and_passes_its_exit_code_on(tmp_path: Path) -> None:

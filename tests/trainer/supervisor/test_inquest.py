@@ -24,7 +24,7 @@ pytestmark = pytest.mark.process
     ],
 )
 def test_the_finding_is_told_before_the_state(tmp_path: Path, habit: str, name: str, words: str) -> None:
-    paths = new_run(tmp_path)
+    paths = new_run(tmp_path, policy={"max_attempts": 1})
     record = supervise(paths, habit)
     assert (record.state, record.findings[0]["id"]) == ("failed", name)
     assert any(words in line for line in record.findings[0]["lines"])

@@ -70,7 +70,7 @@ def test_the_trainer_gets_only_what_the_environment_says(
 def test_a_bad_end_is_failed_with_its_exit_status_and_never_finished(
     tmp_path: Path, habit: str, code: int | None, number: int | None, words: str
 ) -> None:
-    paths = new_run(tmp_path)
+    paths = new_run(tmp_path, policy={"max_attempts": 1})
     record = supervise(paths, habit)
     assert (record.state, record.exit_code, record.exit_signal) == ("failed", code, number)
     assert words in record.reason
@@ -78,7 +78,7 @@ def test_a_bad_end_is_failed_with_its_exit_status_and_never_finished(
 
 
 def test_a_native_crash_leaves_its_traceback_in_the_output(tmp_path: Path) -> None:
-    paths = new_run(tmp_path)
+    paths = new_run(tmp_path, policy={"max_attempts": 1})
     supervise(paths, "segfaults")
     assert b"Fatal Python error: Segmentation fault" in paths.output(1).read_bytes()
     assert b"in segfaults" in paths.output(1).read_bytes()

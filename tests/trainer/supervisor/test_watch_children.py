@@ -103,4 +103,6 @@ def test_a_policy_that_stops_on_a_stall_ends_the_run_as_failed_with_the_verdict(
     assert (record.state, record.stop_requested) == ("failed", False)
     assert "busy-stuck" in record.reason
     assert "spins" in record.reason
+    assert record.findings[0]["id"] == "hang"
+    assert any("spins" in line for line in record.findings[0]["lines"])
     assert states(paths) == ["starting", "running", "stalled", "stalled", "stopping", "failed"]

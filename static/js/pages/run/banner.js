@@ -26,6 +26,8 @@ export function endWords(run) {
       return { tone: "warn", icon: "lost", title: "Lost: its supervisor is gone, and nobody can know how it ended", text: reason || "This happens when the machine was switched off. Start goes on from its last checkpoint." };
     case "stalled":
       return { tone: "warn", icon: "stalled", title: stallWords(run.reason ?? "").title, text: reason && sentence(stallWords(run.reason ?? "").text) };
+    case "retrying":
+      return { tone: "warn", icon: "retrying", title: "Between two attempts", text: reason };
     default:
       return null;
   }

@@ -39,6 +39,7 @@ export function actionsFor(run) {
   }
   const stop = { key: "stop", word: "Stop", icon: "stop", kind: "stop", title: "Save a checkpoint and end" };
   if (run.state === "queued") return [{ ...stop, title: "Take it out of the queue" }];
+  if (run.state === "retrying") return [{ ...stop, title: "Try it no more" }];
   const paused = run.phase === "paused";
   return [
     stop,
