@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +16,7 @@ from trainer.environment.build import PROFILES, build
 from trainer.environment.command import command
 from trainer.environment.cores import usable_cores
 from trainer.recipes.registry import ParameterError, Recipe, recipes, validate
+from trainer.recipes.search_process import loads_faiss_beside_torch
 
 
 @dataclass(frozen=True)
@@ -68,6 +70,7 @@ def preview_of(plan: RunPlan, *, settings: Settings) -> dict[str, Any]:
         num_concurrent=settings.max_runs,
         physical_cores=usable_cores(),
         inherited=os.environ,
+        faiss_shares_process=loads_faiss_beside_torch(plan.params, platform=sys.platform),
     )
     return {
         "command": command(settings.runs_dir / "RUN_ID", 1),

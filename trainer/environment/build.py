@@ -57,6 +57,7 @@ def build(
     physical_cores: int = 1,
     inherited: Mapping[str, str] | None = None,
     run_dir: str | None = None,
+    faiss_shares_process: bool = False,
 ) -> list[Variable]:
     """Return every variable the trainer will see, each with its reason.
 
@@ -68,6 +69,8 @@ def build(
         physical_cores: cores this process may use, >= 1.
         inherited: the environment to pick allowed names from; nothing else of it gets through.
         run_dir: the run folder, set when a process is really started.
+        faiss_shares_process: whether torch and faiss will be loaded into one process; see
+            :func:`trainer.recipes.search_process.loads_faiss_beside_torch`.
     Raises:
         ValueError: the profile is unknown, or a count is below 1.
     """
@@ -77,7 +80,8 @@ def build(
         raise ValueError("num_concurrent and physical_cores must be at least 1")
     variables = _always() + _from_outside(inherited or {}) + _identity(run_dir)
     variables += _threads(platform, profile, num_concurrent, physical_cores)
-    variables += _for_platform(platform, profile) + _for_device(platform, device, profile)
+    variables += _for_platform(platform, profile, faiss_shares_process)
+    variables += _for_device(platform, device, profile)
     return sorted(_last_wins(variables), key=lambda variable: variable.name)
 
 
@@ -131,17 +135,18 @@ def _threads(platform: str, profile: str, num_concurrent: int, physical_cores: i
     ]
 
 
-def _for_platform(platform: str, profile: str) -> list[Variable]:
+def _for_platform(platform: str, profile: str, faiss_shares_process: bool) -> list[Variable]:
     if profile == "classic":
         reason = (
             _CLASSIC_WARNING + "silences the duplicate-OpenMP abort; the runtime itself warns of crashes and "
             "silently wrong results"
         )
         return [Variable("KMP_DUPLICATE_LIB_OK", "TRUE", reason, "profile")]
-    if platform == "darwin":
+    if platform == "darwin" and faiss_shares_process:
         reason = (
-            "unsafe, but torch and faiss share a process on macOS, each with its own OpenMP: without this it "
-            "aborts, with it results may be silently wrong; faiss is kept to one thread"
+            "unsafe, but this run searches inside the trainer, and on macOS torch and faiss each bring their "
+            "own OpenMP: without this it aborts, with it results may be silently wrong; faiss is kept to one "
+            "thread. search_process=own needs none of it"
         )
         return [Variable("KMP_DUPLICATE_LIB_OK", "TRUE", reason, "platform")]
     return []

@@ -17,6 +17,7 @@ from trainer.environment.variables import as_environ
 from trainer.protocol.events import EventType
 from trainer.protocol.files import write_atomic
 from trainer.protocol.run_folder import RunPaths, RunSpec
+from trainer.recipes.search_process import loads_faiss_beside_torch
 from trainer.supervisor.console import Console
 from trainer.supervisor.hang_report import HangReport
 from trainer.supervisor.own_spool import OwnSpool
@@ -60,6 +61,7 @@ class Attempt:
             inherited=os.environ,
             run_dir=str(paths.root),
             platform=sys.platform,
+            faiss_shares_process=loads_faiss_beside_torch(spec.params, platform=sys.platform),
         )
         shown = [variable.to_json() for variable in variables]
         write_atomic(paths.environment(number), json.dumps({"command": argv, "variables": shown}).encode())

@@ -126,7 +126,7 @@ def from_vectors(pairs: VectorPairs, params: TwoTowerParams) -> Material:
         ids=pairs.ids,
         groups=pairs.groups,
         query_texts=pairs.queries_text,
-        queries=VectorInputs(pairs.query_vectors),
+        queries=VectorInputs(pairs.query_vectors, has_dropout=params.dropout > 0 and params.num_layers > 1),
         documents=VectorInputs(distinct),
         query_of_N=query_of_N,
         document_of_N=document_of_N,

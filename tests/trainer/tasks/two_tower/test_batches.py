@@ -17,7 +17,14 @@ def material(tmp_path: Path) -> Material:
 
 
 def sampler(material: Material, **changes: Any) -> Sampler:
-    settings = {"batch_size": 16, "max_pairs": 0, "group_negatives": 2, "symmetric": True, "seed": 3}
+    settings = {
+        "batch_size": 16,
+        "max_pairs": 0,
+        "train_fraction": 1.0,
+        "group_negatives": 2,
+        "symmetric": True,
+        "seed": 3,
+    }
     return Sampler(material, SamplerSettings(**{**settings, **changes}))
 
 
