@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import pytest
 
 from trainer.protocol.rungs import Rung
-from trainer.recipes import two_tower_remedies
 from trainer.recipes.registry import recipes, validate
 
 RECIPE = recipes()["two_tower"]
@@ -29,7 +29,7 @@ def after(rung: Rung, **params: Any) -> list[dict[str, Any]]:
 def test_searching_apart_helps_where_it_is_not_done_already(
     platform: str, helps: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(two_tower_remedies.sys, "platform", platform)
+    monkeypatch.setattr(sys, "platform", platform)
     assert after(Rung.MINING_PROCESS) == ([{"search_process": "own"}] if helps else [])
     assert after(Rung.MINING_PROCESS, search_process="shared") == [{"search_process": "own"}]
     assert after(Rung.MINING_PROCESS, search_process="own") == []

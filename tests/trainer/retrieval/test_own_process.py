@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import psutil
@@ -75,7 +76,7 @@ def pid_in(words: str) -> int:
 
 def is_gone(pid: int) -> bool:
     try:
-        return psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
+        return bool(psutil.Process(pid).status() == psutil.STATUS_ZOMBIE)
     except psutil.NoSuchProcess:
         return True
 
@@ -181,21 +182,22 @@ def test_a_suspended_process_is_ended_too(tmp_path: Path) -> None:
 
 def test_a_stop_does_not_wait_for_the_search(tmp_path: Path, misbehaving: Callable[[str], None]) -> None:
     misbehaving("time.sleep(3600)")
-    asked_at, pids = [], []
+    asked_at: list[float] = []
+    pids: list[int] = []
 
     def stop_if_asked() -> None:
-        if search.pid is not None and "sleep" in psutil.Process(search.pid).status():
-            pids.append(search.pid)
-        if len(pids) > 10:
+        if own.pid is not None:
+            pids.append(own.pid)
+        if len(pids) > 15:
             asked_at.append(time.monotonic())
             raise StopRequested("the run was asked to stop")
 
-    with closing(OwnSearch(folder=tmp_path, stop_if_asked=stop_if_asked)) as search:
+    with closing(OwnSearch(folder=tmp_path, stop_if_asked=stop_if_asked)) as own:
         with pytest.raises(StopRequested):
-            ask(search)
+            ask(own)
         assert time.monotonic() - asked_at[0] < 2.0
         assert is_gone(pids[-1])
-        assert search.pid is None
+        assert own.pid is None
 
 
 @pytest.mark.parametrize("doing", ["idle", "searching"])
@@ -226,7 +228,8 @@ def test_a_full_disk_is_told_with_the_size_it_wanted(search: OwnSearch) -> None:
 
 
 def test_what_is_no_pool_is_refused_before_anything_is_started(search: OwnSearch) -> None:
-    for pool in (np.empty((0, 4), np.float32), np.zeros(4, np.float32), np.zeros((2, 4))):
+    pools: list[Any] = [np.empty((0, 4), np.float32), np.zeros(4, np.float32), np.zeros((2, 4))]
+    for pool in pools:
         with pytest.raises(ValueError, match="non-empty float32 matrix"), search.pool(pool):
             pass
     assert search.pid is None

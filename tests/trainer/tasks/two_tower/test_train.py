@@ -112,7 +112,8 @@ def test_vectors_train_too(tmp_path: Path) -> None:
 def test_a_run_gives_the_same_numbers_wherever_it_searches_and_its_own_home_keeps_faiss_out(
     tmp_path: Path, pairs_file: Path
 ) -> None:
-    numbers, loaded = [], []
+    numbers: list[list[tuple[str, int, dict[str, float]]]] = []
+    loaded: list[dict[str, Any]] = []
     for home in ("own", "shared"):
         params = {"mined_negatives": 2, "mine_from_epoch": 0, "mine_depth": 10, "num_epochs": 2}
         paths = prepared(tmp_path / home, pairs_file, search_process=home, **params)
@@ -126,7 +127,7 @@ def test_a_run_gives_the_same_numbers_wherever_it_searches_and_its_own_home_keep
         found = [event for event in events(paths) if event["type"] in ("metrics", "snapshot")]
         for event in found:
             event.get("values", {}).pop("train/examples_per_s", None)
-        numbers.append([(e["type"], e["step"], e.get("values", e.get("summary"))) for e in found])
+        numbers.append([(e["type"], e["step"], e.get("values") or e["summary"]) for e in found])
     assert loaded[0] == {"module": False, "libraries": []}
     assert loaded[1]["module"]
     assert numbers[0] == numbers[1]
