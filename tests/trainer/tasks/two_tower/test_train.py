@@ -112,7 +112,8 @@ def test_vectors_train_too(tmp_path: Path) -> None:
 def test_a_run_gives_the_same_numbers_wherever_it_searches_and_its_own_home_keeps_faiss_out(
     tmp_path: Path, pairs_file: Path
 ) -> None:
-    numbers: list[list[tuple[str, int, dict[str, float]]]] = []
+    numbers: list[list[dict[str, float]]] = []
+    pictures: list[dict[int, Any]] = []
     loaded: list[dict[str, Any]] = []
     for home in ("own", "shared"):
         params = {"mined_negatives": 2, "mine_from_epoch": 0, "mine_depth": 10, "num_epochs": 2}
@@ -124,14 +125,18 @@ def test_a_run_gives_the_same_numbers_wherever_it_searches_and_its_own_home_keep
         )
         assert done.returncode == 0, done.stderr
         loaded.append(json.loads(done.stdout.splitlines()[-1]))
-        found = [event for event in events(paths) if event["type"] in ("metrics", "snapshot")]
-        for event in found:
-            event.get("values", {}).pop("train/examples_per_s", None)
-        numbers.append([(e["type"], e["step"], e.get("values") or e["summary"]) for e in found])
+        found = events(paths)
+        numbers.append([e["values"] | {"step": e["step"]} for e in found if e["type"] == "metrics"])
+        pictures.append({e["step"]: e["summary"] for e in found if e["type"] == "snapshot"})
     assert loaded[0] == {"module": False, "libraries": []}
     assert loaded[1]["module"]
+    for values in numbers[0] + numbers[1]:
+        values.pop("train/examples_per_s", None)
     assert numbers[0] == numbers[1]
-    assert any("eval/mrr@10" in values for kind, _, values in numbers[0] if kind == "metrics")
+    assert any("eval/mrr@10" in values for values in numbers[0])
+    both = pictures[0].keys() & pictures[1].keys()  # a slow machine leaves some of them out
+    assert len(both) >= 2
+    assert all(pictures[0][step] == pictures[1][step] for step in both)
 
 
 RESUMED: dict[str, dict[str, Any]] = {
