@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,6 +19,7 @@ from trainer.environment.installed import torch_version
 from trainer.environment.overrides import OverrideError, check_overrides, override_warnings
 from trainer.environment.variables import Variable
 from trainer.recipes.registry import ParameterError, Recipe, recipes, validate
+from trainer.recipes.search_process import loads_faiss_beside_torch
 
 
 @dataclass(frozen=True)
@@ -102,6 +104,7 @@ def _variables(plan: RunPlan, *, settings: Settings) -> list[Variable]:
         inherited=os.environ,
         torch_version=torch_version(),
         overrides=plan.environment,
+        faiss_shares_process=loads_faiss_beside_torch(plan.params, platform=sys.platform),
     )
 
 

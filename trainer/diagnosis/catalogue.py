@@ -19,12 +19,14 @@ from trainer.diagnosis import (
     native,
     numerics,
     openmp,
+    search_process,
     serving,
 )
 from trainer.diagnosis.finding import Signature
 
 FAMILIES: Final = (
     openmp,
+    search_process,
     native,
     cuda,
     mps,

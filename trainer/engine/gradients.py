@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from trainer.engine.task import Task
+from trainer.engine.task import GoesBackItself, LossOutput, Task
 
 
 @dataclass
@@ -36,16 +36,13 @@ def backward(task: Task, micro_batches: Sequence[Any]) -> UpdateLoss:
     last one counts for what it is; ``gradient_scale`` turns that into the mean.
     """
     if len(micro_batches) == 1:
-        output = task.loss(micro_batches[0])
-        output.loss.backward()  # type: ignore[no-untyped-call]
-        return UpdateLoss(output.loss.detach(), output.chance_loss, output.num_examples, 1.0, output.extra)
+        output = _backward(task, micro_batches[0], weighed=False)
+        return UpdateLoss(output.loss, output.chance_loss, output.num_examples, 1.0, output.extra)
     num_examples = 0
     loss_sums, chance_sum, extra_sums = [], 0.0, dict[str, float]()
     for micro_batch in micro_batches:
-        output = task.loss(micro_batch)
-        weighed = output.loss * output.num_examples
-        weighed.backward()  # type: ignore[no-untyped-call]
-        loss_sums.append(weighed.detach())
+        output = _backward(task, micro_batch, weighed=True)
+        loss_sums.append(output.loss * output.num_examples)
         num_examples += output.num_examples
         chance_sum += output.chance_loss * output.num_examples
         for name, value in output.extra.items():
@@ -57,6 +54,15 @@ def backward(task: Task, micro_batches: Sequence[Any]) -> UpdateLoss:
         1.0 / num_examples,
         {name: value / num_examples for name, value in extra_sums.items()},
     )
+
+
+def _backward(task: Task, micro_batch: Any, *, weighed: bool) -> LossOutput:
+    if isinstance(task, GoesBackItself):
+        return task.backward(micro_batch, weighed=weighed)
+    output = task.loss(micro_batch)
+    total = output.loss * output.num_examples if weighed else output.loss
+    total.backward()  # type: ignore[no-untyped-call]
+    return replace(output, loss=output.loss.detach())
 
 
 def gradients_of(parameters: Iterable[nn.Parameter]) -> list[Tensor]:

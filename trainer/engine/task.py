@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, runtime_checkable
 
 from torch import Tensor, nn
 from torch.optim import Optimizer
@@ -112,6 +112,23 @@ class Task(Protocol):
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Inverse of :meth:`state_dict`."""
+
+
+@runtime_checkable
+class GoesBackItself(Protocol):
+    """What a :class:`Task` has besides when its loss is no sum over examples.
+
+    Then a micro-batch cannot be made of smaller ones to save memory, as the
+    engine does by accumulating, and the task must do it in its own way.
+    """
+
+    def backward(self, micro_batch: Any, *, weighed: bool) -> LossOutput:
+        """Run the model on one micro-batch, forward and backward.
+
+        Adds to the parameters' gradients that of the mean loss, times the
+        micro-batch's examples when it is ``weighed``. The loss in the answer
+        has no graph.
+        """
 
 
 @dataclass(frozen=True)

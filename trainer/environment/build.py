@@ -48,6 +48,7 @@ def build(
     torch_version: str | None = None,
     overrides: Mapping[str, str] | None = None,
     rung_variables: Mapping[str, str] | None = None,
+    faiss_shares_process: bool = False,
 ) -> list[Variable]:
     """Return every variable the trainer will see, each with its reason.
 
@@ -62,6 +63,8 @@ def build(
         torch_version: of the torch that trains, e.g. ``2.13.0+cpu``; None stands for a recent one.
         overrides: the user's own variables, checked; they replace ours and are marked as theirs.
         rung_variables: variables set by rungs of the fallback ladder; they come last.
+        faiss_shares_process: whether torch and faiss will be loaded into one process; see
+            :func:`trainer.recipes.search_process.loads_faiss_beside_torch`.
     Raises:
         ValueError: the profile is unknown, or a count is below 1.
     """
@@ -71,7 +74,8 @@ def build(
         raise ValueError("num_concurrent and physical_cores must be at least 1")
     variables = _always() + inherited_variables(platform, inherited or {}) + _identity(run_dir)
     variables += _threads(platform, profile, num_concurrent, physical_cores)
-    variables += _for_platform(platform, profile) + _for_device(platform, device, profile, torch_version)
+    variables += _for_platform(platform, profile, faiss_shares_process)
+    variables += _for_device(platform, device, profile, torch_version)
     variables += _for_loading(platform, device, profile, max(1, physical_cores // num_concurrent))
     variables = [replace(variable, reference=reference_of(variable.name)) for variable in variables]
     variables = _last_wins(variables)
@@ -129,17 +133,18 @@ def _threads(platform: str, profile: str, num_concurrent: int, physical_cores: i
     ]
 
 
-def _for_platform(platform: str, profile: str) -> list[Variable]:
+def _for_platform(platform: str, profile: str, faiss_shares_process: bool) -> list[Variable]:
     if profile == "classic":
         reason = (
             _CLASSIC_WARNING + "silences the duplicate-OpenMP abort; the runtime itself warns of crashes and "
             "silently wrong results"
         )
         return [Variable("KMP_DUPLICATE_LIB_OK", "TRUE", reason, "profile")]
-    if platform == "darwin":
+    if platform == "darwin" and faiss_shares_process:
         reason = (
-            "unsafe, but torch and faiss share a process on macOS, each with its own OpenMP: without this it "
-            "aborts, with it results may be silently wrong; faiss is kept to one thread"
+            "unsafe, but this run searches inside the trainer, and on macOS torch and faiss each bring their "
+            "own OpenMP: without this it aborts, with it results may be silently wrong; faiss is kept to one "
+            "thread. search_process=own needs none of it"
         )
         return [Variable("KMP_DUPLICATE_LIB_OK", "TRUE", reason, "platform")]
     return []

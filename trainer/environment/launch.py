@@ -11,6 +11,7 @@ from trainer.environment.cores import usable_cores
 from trainer.environment.installed import torch_version
 from trainer.environment.variables import Variable
 from trainer.protocol.run_folder import RunSpec
+from trainer.recipes.search_process import loads_faiss_beside_torch
 
 
 def launch_variables(
@@ -25,6 +26,7 @@ def launch_variables(
         physical_cores=usable_cores(),
         inherited=os.environ,
         run_dir=run_dir,
+        faiss_shares_process=loads_faiss_beside_torch(spec.params, platform=sys.platform),
         torch_version=torch_version(),
         overrides=spec.environment,
         rung_variables=rung_variables,

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import ValidationInfo, field_validator
 
-from trainer.protocol.rungs import Rung
-from trainer.recipes.declaration import BuiltinDataset, Preset, Recipe, RecipeParams, Remedy, parameter
+from trainer.recipes.declaration import BuiltinDataset, Preset, Recipe, RecipeParams, parameter
+from trainer.recipes.search_process import Wish
+from trainer.recipes.two_tower_remedies import REMEDIES
 
 _LENGTH, _DATA, _MODEL = "Length", "Dataset", "Model"
 _OPTIMISER, _NEGATIVES, _WATCHING = "Optimiser", "Negatives", "Evaluation and checkpoints"
@@ -36,6 +36,16 @@ class TwoTowerParams(RecipeParams):
         le=16_384,
         unit="pairs",
     )
+    micro_batch_size: int = parameter(
+        0,
+        "Pairs in memory at once: the same loss and gradients as with the whole batch, with less memory and "
+        "about a third more time; 0 takes the whole batch.",
+        group=_LENGTH,
+        ge=0,
+        le=16_384,
+        unit="pairs",
+        advanced=True,
+    )
     seed: int = parameter(
         42, "The same seed on the same machine gives the same losses.", group=_LENGTH, ge=0, le=2**31 - 1
     )
@@ -50,6 +60,14 @@ class TwoTowerParams(RecipeParams):
         ge=0,
         le=100_000_000,
         unit="pairs",
+    )
+    train_fraction: float = parameter(
+        1.0,
+        "Train on this share of the pairs, taken evenly from all groups.",
+        group=_DATA,
+        ge=0.001,
+        le=1.0,
+        advanced=True,
     )
     held_out_fraction: float = parameter(
         0.1,
@@ -219,6 +237,13 @@ class TwoTowerParams(RecipeParams):
         group=_WATCHING,
         advanced=True,
     )
+    search_process: Wish = parameter(
+        "auto",
+        "Where mining and evaluation search: in a process of its own, shared with the trainer, or auto, "
+        "which keeps them apart on macOS, where torch and faiss crash each other.",
+        group=_WATCHING,
+        advanced=True,
+    )
     num_probes: int = parameter(
         100,
         "Fixed held-out examples asked again at every snapshot.",
@@ -281,23 +306,6 @@ class TwoTowerParams(RecipeParams):
         return value
 
 
-_MIN_FEATURES, _MIN_PAIRS = 32, 1000
-
-
-def _shorter(params: Mapping[str, Any]) -> dict[str, Any] | None:
-    shorter = params["max_features"] // 2
-    return {"max_features": shorter} if shorter >= _MIN_FEATURES else None
-
-
-def _half_the_pairs(params: Mapping[str, Any]) -> dict[str, Any] | None:
-    fewer = params["max_pairs"] // 2
-    return {"max_pairs": fewer} if fewer >= _MIN_PAIRS else None
-
-
-def _on_cpu(params: Mapping[str, Any]) -> dict[str, Any] | None:
-    return None if params["device"] == "cpu" else {"device": "cpu"}
-
-
 RECIPE = Recipe(
     name="two_tower",
     title="Two-tower retrieval",
@@ -344,9 +352,5 @@ RECIPE = Recipe(
         "query_vectors [N,T,D] or [N,D] and document_vectors [N,D] (optional: groups, ids)."
     ),
     entry="trainer.tasks.two_tower.train:train",
-    remedies={
-        Rung.SHORTER: Remedy("read half as many words of each text", _shorter, changes_numbers=True),
-        Rung.SUBSET: Remedy("train on half of the pairs", _half_the_pairs, changes_numbers=True),
-        Rung.CPU: Remedy("train on the CPU", _on_cpu, changes_numbers=True),
-    },
+    remedies=REMEDIES,
 )

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from trainer.retrieval.exact import ExactIndex, Floats, Golds, Ints, is_among, padded
+from trainer.retrieval.ranking import Floats, Golds, Ints, Pool, Tell, is_among, padded, rows_at_once
 
 _CHUNK: Final = 512
 _DUPLICATE_COSINE: Final = 0.9999  # two documents this close are one document to this model
 
 
 def mine_near_misses(
+    pool: Pool,
     queries_BD: Floats,
     documents_MD: Floats,
     golds: Golds,
@@ -22,7 +22,7 @@ def mine_near_misses(
     depth: int,
     count: int,
     seed: int | list[int],
-    tell: Callable[[float], None],
+    tell: Tell,
 ) -> Ints:
     """Draw ``count`` of the ``depth`` best-ranked wrong documents of every query.
 
@@ -30,8 +30,9 @@ def mine_near_misses(
     (a duplicate would be a false negative).
 
     Args:
+        pool: holds ``documents_MD`` and can be searched.
         queries_BD: unit-norm queries, one per training row.
-        documents_MD: unit-norm documents of the pool.
+        documents_MD: unit-norm documents.
         golds: for each query the pool rows that answer it, at least one.
         depth: how many wrong documents to choose from, at least ``count``.
         count: near misses per query.
@@ -40,13 +41,13 @@ def mine_near_misses(
     Returns:
         Pool rows, shape (B, count), row i belongs to query i; -1 where there were too few.
     """
-    index = ExactIndex(documents_MD)
+    size = rows_at_once(_CHUNK, documents_MD)
     generator = np.random.default_rng(seed)
     mined_BK = np.full((len(queries_BD), count), -1, dtype=np.int64)
-    for start in range(0, len(queries_BD), _CHUNK):
-        rows = slice(start, start + _CHUNK)
+    for start in range(0, len(queries_BD), size):
+        rows = slice(start, start + size)
         golds_BK = padded(golds[rows])
-        _, found_BK = index.search(queries_BD[rows], k=min(len(index), depth + golds_BK.shape[1]))
+        _, found_BK = pool.search(queries_BD[rows], k=min(len(documents_MD), depth + golds_BK.shape[1]))
         wrong_BK = (found_BK >= 0) & ~is_among(found_BK, golds_BK)
         wrong_BK &= ~_duplicates(documents_MD, found_BK, golds_BK)
         wrong_BK &= np.cumsum(wrong_BK, axis=1) <= depth
@@ -56,7 +57,7 @@ def mine_near_misses(
         drawn_BK = np.take_along_axis(found_BK, order_BK, axis=1)
         drawn_BK[np.take_along_axis(keys_BK, order_BK, axis=1) < 0] = -1
         mined_BK[rows, : drawn_BK.shape[1]] = drawn_BK
-        tell(min(1.0, (start + _CHUNK) / len(queries_BD)))
+        tell(min(1.0, (start + size) / len(queries_BD)))
     return mined_BK
 
 

@@ -93,7 +93,7 @@ class Inquest:
 def _with_hang(hang: HangFacts, diagnosed: list[Finding]) -> list[Finding]:
     """What is known to hang comes before the verdict, everything else the log may say behind it."""
     known = signatures()
-    diagnosed = [one for one in diagnosed if not one.id.startswith("hang_")]  # the watch knows that better
+    diagnosed = [one for one in diagnosed if not one.id.startswith("hang_")]  # the watch names the place
     roots = [one for one in diagnosed if one.id in known and known[one.id].role is Role.HANG]
     rest = [one for one in diagnosed if one not in roots and one.id != UNKNOWN]
     return [*roots, hang_finding(hang), *rest]

@@ -40,10 +40,16 @@ def test_more_runs_than_cores_still_leave_one_thread_each() -> None:
 
 
 @pytest.mark.parametrize("profile", ["auto", "safe"])
-def test_the_unsafe_openmp_flag_is_set_on_macos_only_and_says_that_it_is_unsafe(profile: str) -> None:
-    assert "KMP_DUPLICATE_LIB_OK" not in as_environ(build(platform="linux", profile=profile))
-    on_macos = {variable.name: variable for variable in build(platform="darwin", profile=profile)}
-    assert on_macos["KMP_DUPLICATE_LIB_OK"].reason.startswith("unsafe")
+@pytest.mark.parametrize("platform", ["linux", "darwin", "win32"])
+def test_the_unsafe_openmp_flag_is_set_only_where_torch_and_faiss_share_a_process_on_macos(
+    profile: str, platform: str
+) -> None:
+    apart = as_environ(build(platform=platform, profile=profile))
+    together = build(platform=platform, profile=profile, faiss_shares_process=True)
+    reasons = [one.reason for one in together if one.name == "KMP_DUPLICATE_LIB_OK"]
+    assert "KMP_DUPLICATE_LIB_OK" not in apart
+    assert len(reasons) == (platform == "darwin")
+    assert all(reason.startswith("unsafe") for reason in reasons)
 
 
 @pytest.mark.parametrize("platform", ["linux", "darwin"])

@@ -1,7 +1,8 @@
 import numpy as np
 
-from trainer.retrieval.exact import Floats, Ints
+from trainer.retrieval.exact import ExactIndex
 from trainer.retrieval.mining import mine_near_misses
+from trainer.retrieval.ranking import Floats, Ints
 
 
 def unit(generator: np.random.Generator, *shape: int) -> Floats:
@@ -12,7 +13,14 @@ def unit(generator: np.random.Generator, *shape: int) -> Floats:
 
 def mine(queries: Floats, documents: Floats, golds: list[list[int]], *, depth: int, count: int) -> Ints:
     return mine_near_misses(
-        queries, documents, golds, depth=depth, count=count, seed=[1, 2], tell=lambda fraction: None
+        ExactIndex(documents),
+        queries,
+        documents,
+        golds,
+        depth=depth,
+        count=count,
+        seed=[1, 2],
+        tell=lambda fraction: None,
     )
 
 

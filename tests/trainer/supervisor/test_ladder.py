@@ -256,7 +256,7 @@ def test_the_state_says_number_pause_remedy_and_cause_in_one_sentence() -> None:
     assert isinstance(answer, Retry)
     assert answer.words == (
         "attempt 2 of 3 in 1 s: half the batch, because the GPU's memory is used up, by this run or by"
-        " another process (the message says how much by which)"
+        " another process; the message says how much by which"
     )
     crash = decide([died("unknown", **SEGFAULT)], GROUND)
     assert isinstance(crash, Retry)

@@ -22,8 +22,9 @@ CLASHING: Final = ("libomp", "libiomp", "vcomp")  # file names of runtimes that 
 SIZE: Final = 512
 NUM_VECTORS: Final = 2048
 REMEDY: Final = (
-    "Mine hard negatives in a process of their own, or install torch and faiss from one channel that shares "
-    "a runtime (conda-forge). KMP_DUPLICATE_LIB_OK only hides it: results may be silently wrong."
+    "Search in a process of its own (search_process=own, the default on macOS), or install torch and faiss "
+    "from one channel that shares a runtime (conda-forge). KMP_DUPLICATE_LIB_OK only hides it: results may "
+    "be silently wrong."
 )
 
 

@@ -91,6 +91,7 @@ class Examination:
             platform=self._surroundings.platform,
             physical_cores=self._cores,
             inherited=self._environ,
+            faiss_shares_process=True,  # the OpenMP probe loads both, to see what they bring
         )
         return as_environ(variables)
 

@@ -10,6 +10,7 @@ candidates, K mined documents per training row.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
@@ -58,6 +59,7 @@ class SamplerSettings:
 
     batch_size: int
     max_pairs: int
+    train_fraction: float
     group_negatives: int
     symmetric: bool
     seed: int
@@ -105,6 +107,15 @@ class Sampler:
             noise = np.random.default_rng([self._settings.seed, _NOISE, epoch, number])
             mined_here = _EMPTY if mined is None else mined[places].ravel()
             yield self._batch(self.train_rows[places], mined_here, noise)
+
+    def matched(self, mined: Ints, mined_for: Ints) -> Ints:
+        """What was mined for the ascending rows ``mined_for``, for the rows of this sampler instead.
+
+        A row that was not among them has -1.
+        """
+        places = np.minimum(np.searchsorted(mined_for, self.train_rows), len(mined_for) - 1)
+        is_known = mined_for[places] == self.train_rows
+        return np.where(is_known[:, None], mined[places], -1)
 
     def masked(self, rows: Ints, documents: Ints) -> Tensor | None:
         """Where a candidate is the query's own document again, or another that answers it.
@@ -165,8 +176,10 @@ class Sampler:
         return documents, np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
 
     def _limited(self, rows: Ints) -> Ints:
-        limit = self._settings.max_pairs
-        if limit == 0 or len(rows) <= limit:
+        """At most as many rows as the settings allow; of fewer, every one is among those of more."""
+        limit = math.ceil(len(rows) * self._settings.train_fraction)
+        limit = min(limit, self._settings.max_pairs or limit)
+        if len(rows) <= limit:
             return rows
         generator = np.random.default_rng([self._settings.seed, _SUBSET])
         return np.sort(generator.permutation(rows)[:limit])

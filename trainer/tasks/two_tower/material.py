@@ -122,13 +122,14 @@ def from_vectors(pairs: VectorPairs, params: TwoTowerParams, *, pin_memory: bool
     distinct: NDArray[np.float32] = pairs.document_vectors
     if len(first_N) < len(pairs):
         distinct = pairs.document_vectors[first_N]
+    has_dropout = params.dropout > 0 and params.num_layers > 1
     return Material(
         name=pairs.name,
         content_hash=pairs.content_hash,
         ids=pairs.ids,
         groups=pairs.groups,
         query_texts=pairs.queries_text,
-        queries=VectorInputs(pairs.query_vectors, pin_memory=pin_memory),
+        queries=VectorInputs(pairs.query_vectors, has_dropout=has_dropout, pin_memory=pin_memory),
         documents=VectorInputs(distinct, pin_memory=pin_memory),
         query_of_N=query_of_N,
         document_of_N=document_of_N,

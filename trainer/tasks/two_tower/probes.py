@@ -13,7 +13,7 @@ from typing import Any, Final
 import numpy as np
 
 from trainer.engine.task import ProbeAnswers
-from trainer.retrieval.exact import ExactIndex, Floats, Ints, compare_with_all
+from trainer.retrieval.ranking import Floats, Ints, compare_with_all
 from trainer.tasks.two_tower.material import Material
 
 NUM_SHOWN: Final = 10
@@ -86,7 +86,7 @@ def answer_probes(
         golds: for each probe the pool rows that answer it.
         temperature: softmax temperature.
     """
-    found = compare_with_all(queries_BD, documents_MD, golds, temperature=temperature)
+    found = compare_with_all(queries_BD, documents_MD, golds, temperature=temperature, num_best=NUM_SHOWN)
     columns = {
         "loss": found.losses_B.tolist(),
         "correct": (found.ranks_B == 1).astype(float).tolist(),
@@ -94,10 +94,9 @@ def answer_probes(
         "score": found.gold_scores_B.astype(float).tolist(),
         "margin": (found.gold_scores_B - found.negative_scores_B).astype(float).tolist(),
     }
-    scores_BK, rows_BK = ExactIndex(documents_MD).search(queries_BD, k=min(NUM_SHOWN, len(pool)))
     outputs: list[dict[str, Any]] = []
     named: set[int] = {int(pool[row]) for some in golds for row in some}
-    for rows, scores in zip(rows_BK, scores_BK, strict=True):
+    for rows, scores in zip(found.best_rows_BK, found.best_scores_BK, strict=True):
         documents = pool[rows].tolist()
         named.update(documents)
         outputs.append(

@@ -6,23 +6,28 @@ mined documents per training row.
 
 from __future__ import annotations
 
+import dataclasses
+import sys
 from collections.abc import Iterator
 from typing import Any, Final
 
 import numpy as np
 import torch
-from torch import nn
+from torch import Tensor, nn
 from torch.optim import Optimizer
 
 from trainer.datasets.records import DatasetError, Tell
 from trainer.engine.task import LossOutput, ProbeAnswers
+from trainer.recipes.search_process import home_of_search
 from trainer.recipes.two_tower import TwoTowerParams
-from trainer.retrieval.exact import RECALL_AT, ExactIndex, Floats, Ints, measures
 from trainer.retrieval.mining import mine_near_misses
+from trainer.retrieval.ranking import RECALL_AT, Floats, Ints, measures, rank
+from trainer.retrieval.search import Search, open_search
 from trainer.tasks.two_tower.batches import Batch, Sampler, SamplerSettings
 from trainer.tasks.two_tower.losses import info_nce
 from trainer.tasks.two_tower.material import Material
 from trainer.tasks.two_tower.model import TwoTowers, build_optimizers
+from trainer.tasks.two_tower.parts import Side
 from trainer.tasks.two_tower.probes import answer_probes, choose_probes, describe_probes
 
 _CHUNK: Final = 1024
@@ -34,8 +39,16 @@ class TwoTowerTask:
 
     name = "retrieval"
 
-    def __init__(self, material: Material, towers: TwoTowers, params: TwoTowerParams) -> None:
+    def __init__(
+        self, material: Material, towers: TwoTowers, params: TwoTowerParams, *, search: Search | None = None
+    ) -> None:
         """Prepare.
+
+        Args:
+            material: the dataset.
+            towers: what is trained.
+            params: the recipe's parameters.
+            search: who searches for mining and evaluation; None for what ``params.search_process`` asks for.
 
         Raises:
             DatasetError: fewer than two pairs are left to train on.
@@ -48,11 +61,14 @@ class TwoTowerTask:
             SamplerSettings(
                 batch_size=params.batch_size,
                 max_pairs=params.max_pairs,
+                train_fraction=params.train_fraction,
                 group_negatives=params.group_negatives,
                 symmetric=params.symmetric,
                 seed=params.seed,
             ),
         )
+        self._search = search or open_search(home_of_search(params.search_process, platform=sys.platform))
+        self._chunk = min(_CHUNK, params.micro_batch_size or _CHUNK)
         self._optimizers = build_optimizers(towers, params)
         if not self._optimizers:
             raise DatasetError(
@@ -92,25 +108,25 @@ class TwoTowerTask:
 
     def loss(self, micro_batch: Batch) -> LossOutput:
         """InfoNCE of one batch; in-batch, same-group and mined documents are its negatives."""
-        towers, params = self._towers, self._params
-        num_pairs = len(micro_batch)
+        towers = self._towers
         query_BD = towers.query(*towers.to_device(micro_batch.query))
         document_ND = towers.document(*towers.to_device(micro_batch.document))
-        masked_BN = micro_batch.masked_BN
-        loss = info_nce(
-            query_BD,
-            document_ND[:num_pairs],
-            extra_MD=document_ND[num_pairs:] if len(document_ND) > num_pairs else None,
-            masked_BN=None if masked_BN is None else masked_BN.to(towers.device),
-            temperature=params.temperature,
-            symmetric=params.symmetric,
-        )
-        return LossOutput(
-            loss=loss,
-            chance_loss=micro_batch.chance_loss,
-            num_examples=num_pairs,
-            extra={"negatives": float(len(document_ND) - 1)},
-        )
+        return self._loss_of(micro_batch, query_BD, document_ND)
+
+    def backward(self, micro_batch: Batch, *, weighed: bool) -> LossOutput:
+        """Loss and gradients of one batch, at most ``micro_batch_size`` rows at a time in the towers."""
+        size = self._params.micro_batch_size
+        if not 0 < size < len(micro_batch):
+            output = self.loss(micro_batch)
+            _pass_back(output, weighed=weighed)
+        else:
+            query, document = self._sides(micro_batch, size)
+            query_BD, document_ND = query.embed(), document.embed()
+            output = self._loss_of(micro_batch, query_BD, document_ND)
+            _pass_back(output, weighed=weighed)
+            query.pass_back(query_BD)
+            document.pass_back(document_ND)
+        return dataclasses.replace(output, loss=output.loss.detach())
 
     def begin_epoch(self, epoch: int, tell: Tell) -> None:
         """Look for new near misses when this epoch is due for them."""
@@ -134,7 +150,16 @@ class TwoTowerTask:
         tell("reading held-out queries", 0.5)
         queries = self._query_vectors(rows)
         tell("searching", 0.8)
-        ranking = ExactIndex(documents).rank(queries, self._pool_golds(rows), k=max(RECALL_AT))
+        golds = self._pool_golds(rows)
+        with self._search.pool(documents) as pool:
+            ranking = rank(
+                pool,
+                queries,
+                documents,
+                golds,
+                k=max(RECALL_AT),
+                tell=lambda fraction: tell("searching", 0.8 + 0.2 * fraction),
+            )
         return {**measures(ranking), "loss": self._held_out_loss(rows, queries, documents)}
 
     def probes(self) -> list[dict[str, Any]]:
@@ -153,10 +178,11 @@ class TwoTowerTask:
         )
 
     def state_dict(self) -> dict[str, Any]:
-        """The mined documents, and the dataset they belong to."""
+        """The mined documents, the pairs they were mined for, and the dataset they belong to."""
         return {
             "content_hash": self._material.content_hash,
             "mined": None if self._mined is None else torch.from_numpy(self._mined),
+            "mined_for": None if self._mined is None else torch.from_numpy(self._sampler.train_rows),
         }
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
@@ -170,8 +196,36 @@ class TwoTowerTask:
                 f"{self._material.name} has changed since the checkpoint was written, so the run cannot go "
                 "on as if nothing had happened; put the old file back, or start a new run"
             )
-        mined = state["mined"]
-        self._mined = None if mined is None else mined.numpy()
+        if state["mined"] is not None:
+            self._mined = self._sampler.matched(state["mined"].numpy(), state["mined_for"].numpy())
+        else:
+            self._mined = None
+
+    def _loss_of(self, batch: Batch, query_BD: Tensor, document_ND: Tensor) -> LossOutput:
+        num_pairs, masked_BN = len(batch), batch.masked_BN
+        loss = info_nce(
+            query_BD,
+            document_ND[:num_pairs],
+            extra_MD=document_ND[num_pairs:] if len(document_ND) > num_pairs else None,
+            masked_BN=None if masked_BN is None else masked_BN.to(self._towers.device),
+            temperature=self._params.temperature,
+            symmetric=self._params.symmetric,
+        )
+        return LossOutput(
+            loss=loss,
+            chance_loss=batch.chance_loss,
+            num_examples=num_pairs,
+            extra={"negatives": float(len(document_ND) - 1)},
+        )
+
+    def _sides(self, batch: Batch, size: int) -> tuple[Side, Side]:
+        towers, material = self._towers, self._material
+        query, document = batch.query, batch.document
+        num_documents = len(batch.documents_N)
+        return (
+            Side(towers.query, material.queries, query, len(batch), size, towers.to_device),
+            Side(towers.document, material.documents, document, num_documents, size, towers.to_device),
+        )
 
     def _mine(self, epoch: int, tell: Tell) -> Ints:
         """Near misses of every training row among the training documents, as document numbers."""
@@ -183,18 +237,21 @@ class TwoTowerTask:
             [place_of[document] for document in self._sampler.golds_of(row).tolist()] for row in rows.tolist()
         ]
         tell("reading training documents", 0.0)
-        documents = self._towers.vectors(self._towers.document, material.documents, pool, chunk=_CHUNK)
+        documents = self._towers.vectors(self._towers.document, material.documents, pool, chunk=self._chunk)
         tell("reading training queries", 0.3)
         queries = self._query_vectors(rows)
-        places = mine_near_misses(
-            queries,
-            documents,
-            golds,
-            depth=params.mine_depth,
-            count=params.mined_negatives,
-            seed=[params.seed, _MINING, epoch],
-            tell=lambda fraction: tell("looking for near misses", 0.6 + 0.4 * fraction),
-        )
+        tell("looking for near misses", 0.6)
+        with self._search.pool(documents) as searchable:
+            places = mine_near_misses(
+                searchable,
+                queries,
+                documents,
+                golds,
+                depth=params.mine_depth,
+                count=params.mined_negatives,
+                seed=[params.seed, _MINING, epoch],
+                tell=lambda fraction: tell("looking for near misses", 0.6 + 0.4 * fraction),
+            )
         mined: Ints = np.where(places >= 0, pool[places], -1)
         return mined
 
@@ -228,14 +285,19 @@ class TwoTowerTask:
         return [np.searchsorted(self._pool, self._sampler.golds_of(row)) for row in rows.tolist()]
 
     def _query_vectors(self, rows: Ints) -> Floats:
-        return self._towers.vectors(self._towers.query, self._material.queries, rows, chunk=_CHUNK)
+        return self._towers.vectors(self._towers.query, self._material.queries, rows, chunk=self._chunk)
 
     def _document_vectors(self) -> Floats:
         """Vectors of the pool; evaluation and probing at the same step share them."""
         version = self._towers.version()
         if self._pool_vectors is None or self._pool_vectors[0] != version:
             vectors = self._towers.vectors(
-                self._towers.document, self._material.documents, self._pool, chunk=_CHUNK
+                self._towers.document, self._material.documents, self._pool, chunk=self._chunk
             )
             self._pool_vectors = (version, vectors)
         return self._pool_vectors[1]
+
+
+def _pass_back(output: LossOutput, *, weighed: bool) -> None:
+    total = output.loss * output.num_examples if weighed else output.loss
+    total.backward()  # type: ignore[no-untyped-call]

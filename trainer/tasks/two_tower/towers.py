@@ -6,8 +6,15 @@ input vectors or of the output, F features of all rows together.
 
 from __future__ import annotations
 
+from typing import Final
+
+import torch
 import torch.nn.functional as F  # noqa: N812
 from torch import Tensor, nn
+
+_SPREAD: Final = 0x632BE59BD9B4E019  # odd constants that mix bits well, below 2**63
+_STEP: Final = 0x1E3779B97F4A7C15
+_FACTORS: Final = (0x3F58476D1CE4E5B9, 0x14D049BB133111EB)
 
 
 class BagTower(nn.Module):
@@ -23,7 +30,7 @@ class BagTower(nn.Module):
         nn.init.zeros_(self.outer.weight)  # starts as the identity: first the words, then their combinations
         nn.init.zeros_(self.outer.bias)
 
-    def forward(self, ids_F: Tensor, starts_B: Tensor) -> Tensor:  # noqa: N803
+    def forward(self, ids_F: Tensor, starts_B: Tensor) -> Tensor:
         """Unit vectors (B, D) of bags: row i has the ids from ``starts_B[i]`` to the next start."""
         mean_BD: Tensor = self.norm(self.table(ids_F, starts_B))
         changed_BD: Tensor = self.outer(F.gelu(self.inner(mean_BD)))
@@ -38,7 +45,11 @@ def make_table(num_buckets: int, dim: int, *, sparse: bool) -> nn.EmbeddingBag:
 
 
 class GruTower(nn.Module):
-    """A GRU over the sequence, the mean of its outputs, a linear layer."""
+    """A GRU over the sequence, the mean of its outputs, a linear layer.
+
+    Between the layers of the GRU units are dropped, in training; which ones
+    depends on each row's seed only.
+    """
 
     def __init__(
         self,
@@ -54,18 +65,46 @@ class GruTower(nn.Module):
         self.gru = nn.GRU(
             input_dim,
             hidden_dim,
-            num_layers=num_layers,
             bidirectional=bidirectional,
             batch_first=True,
-            dropout=dropout if num_layers > 1 else 0.0,
         )
-        self.project = nn.Linear(hidden_dim * (2 if bidirectional else 1), dim)
+        width = hidden_dim * (2 if bidirectional else 1)
+        self.further = nn.ModuleList(
+            nn.GRU(width, hidden_dim, bidirectional=bidirectional, batch_first=True)
+            for _ in range(num_layers - 1)
+        )
+        self.dropout = dropout
+        self.project = nn.Linear(width, dim)
 
-    def forward(self, vectors_BTD: Tensor) -> Tensor:
-        """Unit vectors (B, dim) of sequences (B, T, D)."""
+    def forward(self, vectors_BTD: Tensor, seeds_B: Tensor | None = None) -> Tensor:
+        """Unit vectors (B, dim) of sequences (B, T, D); nothing is dropped without seeds."""
         states_BTD, _ = self.gru(vectors_BTD)
+        for layer, gru in enumerate(self.further):
+            if seeds_B is not None and self.training and self.dropout > 0:
+                states_BTD = dropped(states_BTD, seeds_B + layer, share=self.dropout)
+            states_BTD, _ = gru(states_BTD)
         projected: Tensor = self.project(states_BTD.mean(dim=1))
         return F.normalize(projected, dim=-1)
+
+
+def dropped(values_BTD: Tensor, seeds_B: Tensor, *, share: float) -> Tensor:
+    """Dropout as a function of each row's seed and of the place in the row.
+
+    torch's own draws one stream for the whole batch, so a row would lose other
+    units when it is read with fewer rows. Integer arithmetic wraps around.
+
+    Args:
+        values_BTD: float values, shape (B, T, D).
+        seeds_B: int64, one per row.
+        share: of the values to be dropped, 0 up to below 1; the others are scaled up for them.
+    """
+    _, length, width = values_BTD.shape
+    places_TD = torch.arange(length * width, device=values_BTD.device).view(1, length, width)
+    mixed_BTD = seeds_B.view(-1, 1, 1) * _SPREAD + places_TD * _STEP
+    for factor in _FACTORS:
+        mixed_BTD = (mixed_BTD ^ (mixed_BTD >> 29)) * factor
+    keep_BTD = ((mixed_BTD >> 32) & (2**24 - 1)) >= int(share * 2**24)
+    return values_BTD * keep_BTD / (1.0 - share)
 
 
 class LinearTower(nn.Module):

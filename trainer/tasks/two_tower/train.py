@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import sys
+from contextlib import closing
 from pathlib import Path
 from typing import Final
 
@@ -16,7 +18,9 @@ from trainer.engine.task import LoopConfig
 from trainer.environment.loader import read_loader
 from trainer.protocol.events import Phase
 from trainer.protocol.run_folder import RunPaths, RunSpec
+from trainer.recipes.search_process import home_of_search
 from trainer.recipes.two_tower import TwoTowerParams
+from trainer.retrieval.search import Search, open_search
 from trainer.tasks.two_tower.material import Material, from_texts, from_vectors
 from trainer.tasks.two_tower.model import TwoTowers, text_towers, vector_towers
 from trainer.tasks.two_tower.task import TwoTowerTask
@@ -41,9 +45,23 @@ def train(spec: RunSpec, paths: RunPaths, reporter: Reporter, controls: Controls
     params = TwoTowerParams.model_validate(spec.params)
     device = devices.pick(params.device)
     reporter.device(devices.describe(device))
-    task, material = load_task(
-        spec.dataset, params, datasets_dir=Path(spec.datasets_dir), device=device, tell=tell
-    )
+    home = home_of_search(params.search_process, platform=sys.platform)
+    with closing(open_search(home, folder=paths.root, stop_if_asked=controls.stop_if_asked)) as search:
+        task, material = load_task(
+            spec.dataset,
+            params,
+            datasets_dir=Path(spec.datasets_dir),
+            device=device,
+            tell=tell,
+            search=search,
+        )
+        _describe(task, material, reporter)
+        run_loop(
+            task, loop_config(params, task), spec=spec, paths=paths, reporter=reporter, controls=controls
+        )
+
+
+def _describe(task: TwoTowerTask, material: Material, reporter: Reporter) -> None:
     reporter.dataset(
         material.name,
         content_hash=material.content_hash,
@@ -55,13 +73,20 @@ def train(spec: RunSpec, paths: RunPaths, reporter: Reporter, controls: Controls
             "candidates": task.num_candidates,
         },
     )
-    run_loop(task, loop_config(params, task), spec=spec, paths=paths, reporter=reporter, controls=controls)
 
 
 def load_task(
-    dataset: str, params: TwoTowerParams, *, datasets_dir: Path, device: torch.device, tell: Tell
+    dataset: str,
+    params: TwoTowerParams,
+    *,
+    datasets_dir: Path,
+    device: torch.device,
+    tell: Tell,
+    search: Search | None = None,
 ) -> tuple[TwoTowerTask, Material]:
     """Read ``dataset`` (a built-in name or a path) and build towers for it, seeded.
+
+    ``search`` is who searches; None for what ``params.search_process`` asks for.
 
     Raises:
         DatasetError: the dataset cannot be used.
@@ -81,7 +106,7 @@ def load_task(
             document_dim=rows.document_vectors.shape[1],
             device=device,
         )
-    return TwoTowerTask(material, towers, params), material
+    return TwoTowerTask(material, towers, params, search=search), material
 
 
 def read_dataset(dataset: str, *, datasets_dir: Path, tell: Tell) -> TextPairs | VectorPairs:

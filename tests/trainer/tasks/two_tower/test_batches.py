@@ -1,3 +1,4 @@
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,14 @@ def material(tmp_path: Path) -> Material:
 
 
 def sampler(material: Material, **changes: Any) -> Sampler:
-    settings = {"batch_size": 16, "max_pairs": 0, "group_negatives": 2, "symmetric": True, "seed": 3}
+    settings = {
+        "batch_size": 16,
+        "max_pairs": 0,
+        "train_fraction": 1.0,
+        "group_negatives": 2,
+        "symmetric": True,
+        "seed": 3,
+    }
     return Sampler(material, SamplerSettings(**{**settings, **changes}))
 
 
@@ -107,6 +115,28 @@ def test_a_limit_takes_fewer_pairs_and_a_batch_is_never_larger_than_they_are(mat
     assert len(made.train_rows) == 10
     assert made.batch_size == 10
     assert made.num_batches() == 1
+
+
+def test_a_share_takes_fewer_pairs_which_are_among_those_of_a_larger_share(material: Material) -> None:
+    rows = [
+        set(sampler(material, train_fraction=share).train_rows.tolist()) for share in (1.0, 0.5, 0.25, 0.125)
+    ]
+    assert all(fewer < more for more, fewer in pairwise(rows))
+    assert len(rows[1]) == -(-len(rows[0]) // 2)
+    assert len(sampler(material, train_fraction=0.5, max_pairs=10).train_rows) == 10
+
+
+def test_what_was_mined_stays_with_its_pair_when_a_resumed_run_has_fewer_or_more_of_them(
+    material: Material,
+) -> None:
+    whole, half = sampler(material), sampler(material, train_fraction=0.5)
+    mined = np.stack([whole.train_rows * 10, whole.train_rows * 10 + 1], axis=1)
+    fewer = half.matched(mined, whole.train_rows)
+    assert (fewer[:, 0] == half.train_rows * 10).all()
+    more = whole.matched(fewer, half.train_rows)
+    known = np.isin(whole.train_rows, half.train_rows)
+    assert (more[known] == mined[known]).all()
+    assert (more[~known] == -1).all()
 
 
 def test_a_single_training_pair_is_refused(material: Material) -> None:

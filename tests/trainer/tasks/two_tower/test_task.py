@@ -16,7 +16,7 @@ from tests.trainer.tasks.two_tower.small_material import (
 )
 from trainer.datasets.records import DatasetError
 from trainer.engine.task import Task
-from trainer.retrieval.exact import RECALL_AT
+from trainer.retrieval.ranking import RECALL_AT
 from trainer.tasks.two_tower.material import from_vectors
 from trainer.tasks.two_tower.model import vector_towers
 from trainer.tasks.two_tower.task import TwoTowerTask

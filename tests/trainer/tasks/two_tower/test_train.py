@@ -19,6 +19,7 @@ from trainer.recipes.registry import recipes, validate
 from trainer.tasks.two_tower.train import read_dataset
 
 pytestmark = pytest.mark.process
+ROOT = Path(__file__).resolve().parents[4]
 
 SMALL: dict[str, Any] = {
     "batch_size": 16, "dim": 16, "hidden_dim": 16, "num_buckets": 1024, "num_probes": 5, "num_epochs": 4,
@@ -108,11 +109,48 @@ def test_vectors_train_too(tmp_path: Path) -> None:
     assert max(losses(found)) == 6
 
 
-def test_a_killed_run_goes_on_with_the_very_same_losses(tmp_path: Path, pairs_file: Path) -> None:
-    params = {
-        "mined_negatives": 2, "mine_depth": 10, "group_negatives": 1, "dropout": 0.2,
-        "checkpoint_every": 4, "num_epochs": 8, "num_layers": 1,
-    }  # fmt: skip
+def test_a_run_gives_the_same_numbers_wherever_it_searches_and_its_own_home_keeps_faiss_out(
+    tmp_path: Path, pairs_file: Path
+) -> None:
+    numbers: list[list[dict[str, float]]] = []
+    pictures: list[dict[int, Any]] = []
+    loaded: list[dict[str, Any]] = []
+    for home in ("own", "shared"):
+        params = {"mined_negatives": 2, "mine_from_epoch": 0, "mine_depth": 10, "num_epochs": 2}
+        paths = prepared(tmp_path / home, pairs_file, search_process=home, **params)
+        command = [sys.executable, "-m", "tests.children.trained_run", str(paths.root)]
+        environment = {**os.environ, "OMP_NUM_THREADS": "1", "OMP_WAIT_POLICY": "PASSIVE"}
+        done = subprocess.run(
+            command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=100, check=False
+        )
+        assert done.returncode == 0, done.stderr
+        loaded.append(json.loads(done.stdout.splitlines()[-1]))
+        found = events(paths)
+        numbers.append([e["values"] | {"step": e["step"]} for e in found if e["type"] == "metrics"])
+        pictures.append({e["step"]: e["summary"] for e in found if e["type"] == "snapshot"})
+    assert loaded[0] == {"module": False, "libraries": []}
+    assert loaded[1]["module"]
+    for values in numbers[0] + numbers[1]:
+        values.pop("train/examples_per_s", None)
+    assert numbers[0] == numbers[1]
+    assert any("eval/mrr@10" in values for values in numbers[0])
+    both = pictures[0].keys() & pictures[1].keys()  # a slow machine leaves some of them out
+    assert len(both) >= 2
+    assert all(pictures[0][step] == pictures[1][step] for step in both)
+
+
+RESUMED: dict[str, dict[str, Any]] = {
+    "text": {"dropout": 0.2, "mined_negatives": 2, "mine_depth": 10, "group_negatives": 1},
+    "vectors in parts": {"dropout": 0.3, "num_layers": 2, "micro_batch_size": 5, "search_process": "own"},
+}
+
+
+@pytest.mark.parametrize("kind", list(RESUMED))
+def test_a_killed_run_goes_on_with_the_very_same_losses(tmp_path: Path, pairs_file: Path, kind: str) -> None:
+    params = {"checkpoint_every": 4, "num_epochs": 8, **RESUMED[kind]}
+    if kind != "text":
+        pairs_file, pairs = tmp_path / "v.npz", vector_pairs(num_rows=200)
+        np.savez(pairs_file, query_vectors=pairs.query_vectors, document_vectors=pairs.document_vectors)
     expected = losses(finished(prepared(tmp_path / "whole", pairs_file, **params)))
     paths = prepared(tmp_path / "killed", pairs_file, **params)
     process = launched(paths)
