@@ -27,7 +27,8 @@ Row = tuple[str, str, str, str, str]  # name, value, reason, set by, known from
 def rows() -> dict[Row, set[Case]]:
     """Every variable with its value and reasons, and the cases in which it is set so."""
     found: dict[Row, set[Case]] = {}
-    for platform, device, profile, torch_version in product(PLATFORMS, DEVICES, PROFILES, TORCHES):
+    cases = product(PLATFORMS, DEVICES, PROFILES, TORCHES, (False, True))
+    for platform, device, profile, torch_version, shares in cases:
         variables = build(
             platform=platform,
             device=device,
@@ -37,6 +38,7 @@ def rows() -> dict[Row, set[Case]]:
             inherited=dict.fromkeys(allowed(platform), "as it is"),
             run_dir="the run's folder",
             torch_version=torch_version,
+            faiss_shares_process=shares,
         )
         for one in variables:
             value = "this repository" if one.name == "PYTHONPATH" else one.value
