@@ -17,6 +17,7 @@ from trainer.environment.variables import as_environ
 from trainer.protocol.events import EventType
 from trainer.protocol.files import write_atomic
 from trainer.protocol.run_folder import RunPaths, RunSpec
+from trainer.supervisor.alerts.lookout import Lookout
 from trainer.supervisor.console import Console
 from trainer.supervisor.hang_report import HangReport
 from trainer.supervisor.own_spool import OwnSpool
@@ -50,6 +51,7 @@ class Attempt:
         self.started_at = time.time()
         from_step = resume_step(paths) if number > 1 else 0
         self.tally = Tally(paths, run=spec.run_id, attempt=number, step=from_step)
+        self.lookout = Lookout(paths, attempt=number, spool=spool, tally=self.tally)
         self._console = Console(paths, number)
         strangers = children_now()
         variables = build(
@@ -100,6 +102,7 @@ class Attempt:
         status = self.trainer.poll()  # before reading: what it wrote until its end is then read below
         if self.tally.update():
             self._heard_at = time.monotonic()
+        self.lookout.look(stall=self.hangs.reason, process=self.pulse.process, stop=stop)
         self._console.update(last=status is not None)
         if status is None:
             stop.advance(self.trainer, self.tree)
@@ -117,6 +120,7 @@ class Attempt:
         survivors = self.tree.kill()
         self.pulse.stop()
         self.tally.update()
+        self.lookout.end(status)
         self._console.update(last=True)
         self._console.close()
         self.tally.close()

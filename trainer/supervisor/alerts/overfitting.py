@@ -1,0 +1,100 @@
+"""The evaluation has been getting worse for long while the training loss falls."""
+
+from __future__ import annotations
+
+import math
+from array import array
+from dataclasses import dataclass, field
+from typing import Final
+
+from trainer.supervisor.alerts.rule import Alarm, Level, Rule, Situation
+from trainer.supervisor.alerts.series import Book, Series
+from trainer.supervisor.alerts.words import number, percent
+
+_TRAIN: Final = "train/loss"
+_LOSS: Final = "eval/loss"
+_MEASURES: Final = ("eval/mrr@", "eval/recall@", "eval/accuracy", "eval/f1", "eval/ndcg@")
+_IN_A_ROW: Final = 5  # evaluations
+_LOSS_WORSE: Final = 0.05
+_MEASURE_WORSE: Final = 0.15
+_LEAST_MEASURE: Final = 0.02  # below it, a measure is mostly noise
+_BACK: Final = 0.5  # of the distance from the best
+_TRAIN_FELL: Final = 0.05
+
+
+@dataclass
+class _Course:
+    """One measure of the evaluation: its best, and how many evaluations in a row were clearly worse."""
+
+    best: float = math.nan
+    best_step: int = -1
+    last: float = math.nan
+    num_worse: int = 0
+    train_then: float = math.nan
+    values: list[float] = field(default_factory=list)
+
+
+class Overfitting(Rule):
+    """Five evaluations in a row: eval/loss 5 % above its best, or a measure 15 % below its best."""
+
+    category = "overfitting"
+    watches = (_TRAIN, _LOSS, *(name + "*" for name in _MEASURES))
+    relief = "The evaluation is getting better again."
+
+    def __init__(self) -> None:
+        self._courses: dict[str, _Course] = {}
+        self._train = math.nan
+        self._alarm: Alarm | None = None
+        self._about = ""
+
+    def take(self, series: Series, steps: array[int], values: array[float]) -> None:
+        """Follow each measure; the newest training loss goes with it."""
+        if series.name == _TRAIN:
+            return
+        course = self._courses.setdefault(series.name, _Course())
+        for step, value in zip(steps, values, strict=True):
+            if math.isfinite(value):
+                self._follow(series.name, course, step, value)
+
+    def _follow(self, name: str, course: _Course, step: int, value: float) -> None:
+        course.last = value
+        is_better = value < course.best if name == _LOSS else value > course.best
+        if is_better or math.isnan(course.best):
+            course.best, course.best_step, course.num_worse = value, step, 0
+            course.train_then = self._train
+        else:
+            course.num_worse = course.num_worse + 1 if _is_worse(name, course) else 0
+
+    def look(self, book: Book, now: Situation) -> Alarm | None:
+        """An alarm until the measure has made good half of what it lost."""
+        self._train = book.get(_TRAIN).level()
+        if self._alarm is not None:
+            course = self._courses[self._about]
+            margin = _LOSS_WORSE if self._about == _LOSS else _MEASURE_WORSE
+            if abs(course.last - course.best) < _BACK * margin * abs(course.best):
+                self._alarm = None
+            return self._alarm
+        for name, course in self._courses.items():
+            has_learnt = self._train < course.train_then - _TRAIN_FELL * abs(course.train_then)
+            if course.num_worse >= _IN_A_ROW and has_learnt:
+                self._about = name
+                self._alarm = self._tell(name, course)
+                break
+        return self._alarm
+
+    def _tell(self, name: str, course: _Course) -> Alarm:
+        change = percent(abs(course.last - course.best) / abs(course.best))
+        text = (
+            f"{name} was best at step {course.best_step} ({number(course.best)}) and has been worse for"
+            f" {course.num_worse} evaluations; now it is {number(course.last)}, {change} worse, while the"
+            f" training loss fell from {number(course.train_then)} to {number(self._train)}. The model"
+            " learns its examples by heart. Use the best checkpoint, not the last one; for the next run"
+            " fewer epochs or patience above 0, more examples, more dropout or weight decay."
+        )
+        return Alarm(Level.WARNING, "The evaluation is getting worse", text, course.best_step)
+
+
+def _is_worse(name: str, course: _Course) -> bool:
+    if name == _LOSS:
+        return course.last > course.best + _LOSS_WORSE * abs(course.best)
+    return course.best >= _LEAST_MEASURE and course.last < (1.0 - _MEASURE_WORSE) * course.best
