@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
 from operator import itemgetter
-from typing import Final
+from typing import Final, TypeAlias
 
 from trainer.protocol.batches import Batch, Block
 from trainer.protocol.events import EventType
@@ -30,7 +30,7 @@ from trainer.supervisor.stop import StopLadder
 from trainer.supervisor.tally import Tally
 from trainer.supervisor.verdict import Verdict, judge
 
-Points = tuple[array[int], array[float]]  # steps and values
+Points: TypeAlias = "tuple[array[int], array[float]]"  # steps and values
 log = logging.getLogger(__name__)
 EVERY_S: Final = 1.0
 SLICE: Final = 256  # points between two looks, so that what comes and goes inside one batch is seen
@@ -109,8 +109,10 @@ class Lookout:
         """
         slices = []
         for name, (steps, values) in self._columns(blocks).items():
-            for at in range(0, len(steps), SLICE):
-                slices.append((steps[at], name, steps[at : at + SLICE], values[at : at + SLICE]))
+            slices += [
+                (steps[at], name, steps[at : at + SLICE], values[at : at + SLICE])
+                for at in range(0, len(steps), SLICE)
+            ]
         slices.sort(key=itemgetter(0))
         for _, together in groupby(slices, key=itemgetter(0)):
             concerned: dict[int, Rule] = {}

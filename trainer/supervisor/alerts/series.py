@@ -60,8 +60,9 @@ class Series:
     """One series of one attempt.
 
     The first point was at ``first_step``. ``count`` finite points were seen, ``last`` is the newest of
-    them (at ``last_good_step``).  ``num_bad`` points at the end are not finite, the first of them at ``bad_step``;
-    ``num_good`` finite ones have come since then.  ``has_been_bad`` tells whether there ever was one.
+    them (at ``last_good_step``).  ``num_bad`` points at the end are not finite, the first of them at
+    ``bad_step``; ``num_good`` finite ones have come since then.  ``has_been_bad`` tells whether there ever
+    was one.
     """
 
     def __init__(self, name: str) -> None:
