@@ -27,6 +27,8 @@ from app.security import checkpoint, headers
 from app.security.host_gate import HostGate
 from app.services.access import Access
 from app.services.adoption import Adoption
+from app.services.alert_bell import AlertBell, LossBell
+from app.services.alerts import Alerts
 from app.services.doctor import Doctor
 from app.services.evolution import Evolution
 from app.services.ingest import Ingest
@@ -34,6 +36,7 @@ from app.services.live import LiveFeed
 from app.services.metrics import MetricReader
 from app.services.queue import RunQueue
 from app.services.runs import Runs
+from app.services.webhook import Webhook
 from app.sockets import packets
 from app.sockets.driver import MAX_MESSAGE_BYTES, bounded_driver
 from app.sockets.keeper import SocketKeeper
@@ -175,7 +178,8 @@ def _wire(app: APIFlask, settings: Settings, launcher: Launcher, sockets: Socket
     links = Links(server)
     doctor = Doctor(settings)
     live = LiveFeed(emit=emit, load_run=load_run)
-    ingest = Ingest(store, live)
+    webhook = Webhook(store, settings=settings)
+    ingest = Ingest(store, AlertBell(live, webhook=webhook))
     queue = RunQueue(store, settings=settings, launcher=launcher, live=live)
     runs = Runs(
         store, settings=settings, live=live, launcher=launcher, send_command=links.send, wake_queue=queue.wake
@@ -184,7 +188,7 @@ def _wire(app: APIFlask, settings: Settings, launcher: Launcher, sockets: Socket
         store,
         settings=settings,
         launcher=launcher,
-        live=live,
+        live=LossBell(live, webhook=webhook, store=store),
         redeliver_stop=runs.redeliver_stop,
         wake_queue=queue.wake,
     )
@@ -202,7 +206,9 @@ def _wire(app: APIFlask, settings: Settings, launcher: Launcher, sockets: Socket
         live=live,
         access=access,
         doctor=doctor,
+        alerts=Alerts(store, live=live),
+        webhook=webhook,
     )
     app.extensions[BACKGROUND] = Background(
-        store, Compactor(store), live, adoption, queue, SocketKeeper(server, viewer), doctor
+        store, Compactor(store), live, adoption, queue, SocketKeeper(server, viewer), doctor, webhook
     )
