@@ -12,7 +12,7 @@ import { ACTIVE, ENDED } from "./states.js";
  * @property {number | null} heartbeat_at @property {number | null} progress_at @property {number} attempt
  * @property {number | null} exit_code @property {number | null} exit_signal @property {number} created_at
  * @property {number | null} started_at @property {number | null} ended_at
- * @property {Record<string, number | null>} latest
+ * @property {number} active_alerts @property {Record<string, number | null>} latest
  */
 
 /** Whether a run belongs into a filter group. @param {Run} run @param {string} group */
