@@ -71,10 +71,10 @@ def index(query: AlertsQuery) -> Response:
     return reply({"alerts": container().alerts.of_all_runs(active=query.active, limit=query.limit)})
 
 
-@bp.post("/alerts/<int:alert_id>/dismiss")
+@bp.post("/alerts/<alert_id>/dismiss")
 @requires("owner")
 @bp.output(AlertAnswer)
 @bp.doc(tags=["Alerts"])
-def dismiss(alert_id: int) -> Response:
+def dismiss(alert_id: str) -> Response:
     """Take an alert off the active ones; as long as it lasts, it is not raised again."""
     return reply(container().alerts.dismiss(alert_id))

@@ -43,7 +43,7 @@ class Alerts:
             rows = alert_rows.of_all_runs(session, active=active, limit=limit)
             return [to_json(row, name) for row, name in rows]
 
-    def dismiss(self, alert_id: int) -> dict[str, Any]:
+    def dismiss(self, alert_id: int | str) -> dict[str, Any]:
         """Take an alert off the active ones; doing it again changes nothing.
 
         Raises:
@@ -51,10 +51,16 @@ class Alerts:
         """
 
         def work(session: Any) -> dict[str, Any]:
-            row = alert_rows.dismiss(session, alert_id)
+            row = alert_rows.dismiss(session, _number(alert_id))
             return to_json(row, run_rows.get_run(session, row.run_id).name)
 
         return self._store.write(work, after_commit=lambda shown: self._live.run_changed(shown["run"]))
+
+
+def _number(alert_id: int | str) -> int:
+    """The id as a number; 0, which no alert has, for what is none."""
+    shown = str(alert_id)
+    return int(shown) if shown.isascii() and shown.isdigit() and len(shown) < 16 else 0
 
 
 def to_json(alert: Alert, run_name: str) -> dict[str, Any]:
