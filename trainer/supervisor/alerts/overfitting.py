@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from array import array
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Final
 
 from trainer.supervisor.alerts.rule import Alarm, Level, Rule, Situation
@@ -17,7 +17,8 @@ _MEASURES: Final = ("eval/mrr@", "eval/recall@", "eval/accuracy", "eval/f1", "ev
 _IN_A_ROW: Final = 5  # evaluations
 _LOSS_WORSE: Final = 0.05
 _MEASURE_WORSE: Final = 0.15
-_LEAST_MEASURE: Final = 0.02  # below it, a measure is mostly noise
+_MEASURE_WORSE_BY: Final = 0.05
+_QUANTA: Final = 5.0  # a measure over few examples jumps by whole examples: fewer are noise
 _BACK: Final = 0.5  # of the distance from the best
 _TRAIN_FELL: Final = 0.05
 
@@ -31,11 +32,11 @@ class _Course:
     last: float = math.nan
     num_worse: int = 0
     train_then: float = math.nan
-    values: list[float] = field(default_factory=list)
+    quantum: float = math.inf  # the smallest change seen: one example more or less
 
 
 class Overfitting(Rule):
-    """Five evaluations in a row: eval/loss 5 % above its best, or a measure 15 % below its best."""
+    """Five evaluations in a row: eval/loss 5 % above its best, or a measure 15 % (and 0.05) below."""
 
     category = "overfitting"
     watches = (_TRAIN, _LOSS, *(name + "*" for name in _MEASURES))
@@ -57,6 +58,8 @@ class Overfitting(Rule):
                 self._follow(series.name, course, step, value)
 
     def _follow(self, name: str, course: _Course, step: int, value: float) -> None:
+        if 0.0 < abs(value - course.last) < course.quantum:
+            course.quantum = abs(value - course.last)
         course.last = value
         is_better = value < course.best if name == _LOSS else value > course.best
         if is_better or math.isnan(course.best):
@@ -97,4 +100,5 @@ class Overfitting(Rule):
 def _is_worse(name: str, course: _Course) -> bool:
     if name == _LOSS:
         return course.last > course.best + _LOSS_WORSE * abs(course.best)
-    return course.best >= _LEAST_MEASURE and course.last < (1.0 - _MEASURE_WORSE) * course.best
+    least = max(_MEASURE_WORSE * course.best, _MEASURE_WORSE_BY, _QUANTA * course.quantum)
+    return course.best - course.last >= least
