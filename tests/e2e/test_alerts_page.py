@@ -114,6 +114,12 @@ def tell_a_stall_and_a_crash(
     dashboard.wait_for_state(run_id, "stopped")
 
 
+def test_a_sound_run_has_no_alert(dashboard: Dashboard, finished: str) -> None:
+    assert [
+        alert for alert in dashboard.get(f"/api/runs/{finished}/alerts")["alerts"] if alert["category"]
+    ] == []
+
+
 def test_the_webhook_is_set_up_and_tried_on_the_settings_page(page: Page, dashboard: Dashboard) -> None:
     with receiving() as receiver:
         page.goto(f"{dashboard.url}/settings")

@@ -14,7 +14,9 @@ _LEAST_S: Final = 600.0
 _NUM_PARTS: Final = 10
 _LEAST_RISE: Final = 0.2
 _LEAST_RISE_BYTES: Final = 256 * 2**20
-_EVEN: Final = 3.0  # no part rises by more than so many times the mean: caches fill fast and then stop
+_LEAST_OF_MEAN: Final = 0.3  # no part rises by less,
+_MOST_OF_MEAN: Final = 2.0  # none by more,
+_LATER: Final = 0.75  # and the later half no less than this share of the first: caches fill fast, then stop
 _REACHED_WITHIN_S: Final = 12 * 3600.0
 
 
@@ -65,7 +67,9 @@ class MemoryLeak(Rule):
     def _judge(self, rises: list[float], now: Situation, seconds: float) -> Alarm | None:
         total, rss = sum(rises), now.rss_bytes or 0.0
         mean = total / len(rises)
-        is_steady = min(rises) > 0.2 * mean and max(rises) < _EVEN * mean
+        half = len(rises) // 2
+        is_even = min(rises) > _LEAST_OF_MEAN * mean and max(rises) < _MOST_OF_MEAN * mean
+        is_steady = is_even and sum(rises[-half:]) > _LATER * sum(rises[:half])
         if not is_steady or total < max(_LEAST_RISE_BYTES, _LEAST_RISE * (rss - total)) or now.memory is None:
             return None
         per_s = total / (seconds * len(rises) / _NUM_PARTS)
