@@ -19,7 +19,6 @@ from app import error_responses
 from app.background import Background
 from app.config import Settings
 from app.container import EXTENSION, Container
-from app.errors import NotFound
 from app.launchers.launcher import Launcher
 from app.launchers.local import LocalLauncher
 from app.routes import api, login, pages, system_api, uplink_api
@@ -35,6 +34,7 @@ from app.services.ingest import Ingest
 from app.services.live import LiveFeed
 from app.services.metrics import MetricReader
 from app.services.queue import RunQueue
+from app.services.run_reader import RunReader
 from app.services.runs import Runs
 from app.services.webhook import Webhook
 from app.sockets import packets
@@ -169,15 +169,9 @@ def _wire(app: APIFlask, settings: Settings, launcher: Launcher, sockets: Socket
     def emit(event: str, payload: dict[str, Any], rooms: list[str]) -> None:
         server.emit(event, payload, room=rooms, namespace=VIEWER_NAMESPACE)
 
-    def load_run(run_id: str) -> dict[str, Any] | None:
-        try:
-            return runs.to_json(runs.get(run_id))
-        except NotFound:
-            return None
-
     links = Links(server)
     doctor = Doctor(settings)
-    live = LiveFeed(emit=emit, load_run=load_run)
+    live = LiveFeed(emit=emit, load_run=RunReader(store).load_json)
     webhook = Webhook(store, settings=settings)
     ingest = Ingest(store, AlertBell(live, webhook=webhook))
     queue = RunQueue(store, settings=settings, launcher=launcher, live=live)

@@ -53,14 +53,16 @@ def titles(*pages: Page) -> list[str]:
 def test_a_stall_and_a_crash_are_told_everywhere_once(profile: BrowserContext, dashboard: Dashboard) -> None:
     with receiving() as receiver, watch(profile) as first, watch(profile) as second:
         try:
-            tell_a_stall_and_a_crash(dashboard, receiver, first, second)
+            run_id = tell_a_stall_and_a_crash(dashboard, receiver, first, second)
+            draw_where_the_next_attempt_begins(first.page, dashboard, run_id)
         finally:
             dashboard.request("PATCH", "/api/settings/webhook", {"enabled": False})
 
 
 def tell_a_stall_and_a_crash(
     dashboard: Dashboard, receiver: Receiver, first: WatchedPage, second: WatchedPage
-) -> None:
+) -> str:
+    """Suspend the trainer, let it go on, kill it; returns the run."""
     use_webhook(dashboard, receiver)
     run_id = start(dashboard)
     dashboard.wait_for_step(run_id, 5)
@@ -101,6 +103,11 @@ def tell_a_stall_and_a_crash(
     active.get_by_role("button", name="Dismiss").click()
     expect(active).to_have_count(0)
     assert dashboard.run(run_id)["active_alerts"] == 0
+    return run_id
+
+
+def draw_where_the_next_attempt_begins(page: Page, dashboard: Dashboard, run_id: str) -> None:
+    """Start the run again and look at its curve."""
     assert dashboard.order(run_id, "retry").status == 202
     dashboard.wait_for_step(run_id, 5)
     expect(page.get_by_test_id(LOSS).locator(".annotation", has_text="▸")).to_have_count(1, timeout=30_000)
@@ -115,9 +122,8 @@ def tell_a_stall_and_a_crash(
 
 
 def test_a_sound_run_has_no_alert(dashboard: Dashboard, finished: str) -> None:
-    assert [
-        alert for alert in dashboard.get(f"/api/runs/{finished}/alerts")["alerts"] if alert["category"]
-    ] == []
+    alerts = dashboard.get(f"/api/runs/{finished}/alerts")["alerts"]
+    assert [alert for alert in alerts if alert["category"]] == []
 
 
 def test_the_webhook_is_set_up_and_tried_on_the_settings_page(page: Page, dashboard: Dashboard) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import pytest
@@ -41,7 +42,7 @@ class Rig:
 
     def move(self, *states: RunState, **values: Any) -> None:
         for new in states:
-            self.store.write(lambda session, new=new: runs.transition(session, "run-1", new=new, **values))
+            self.store.write(partial(runs.transition, run_id="run-1", new=new, **values))
 
     @property
     def shown(self) -> list[dict[str, Any]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ from tests.trainer.supervisor.alerts.rig import Watched
 NAN = math.nan
 
 
-def falling(noise: random.Random, *, spread: float = 0.05) -> object:
+def falling(noise: random.Random, *, spread: float = 0.05) -> Callable[[int], float]:
     return lambda step: (1.0 + 4.0 * math.exp(-step / 200)) * (1.0 + noise.gauss(0.0, spread))
 
 
@@ -69,7 +70,7 @@ def test_a_jump_of_the_loss_is_a_spike_until_it_is_back(tmp_path: Path, seed: in
     run.train(
         900,
         at_once=at_once,
-        train__loss=lambda step: curve(step) * (3.0 if 500 <= step < 530 else 1.0),  # type: ignore[operator]
+        train__loss=lambda step: curve(step) * (3.0 if 500 <= step < 530 else 1.0),
     )
     expected = [("raised", "loss-spike"), ("resolved", "loss-spike")]
     assert run.said == (expected if at_once < 400 else run.said)
@@ -80,10 +81,10 @@ def test_a_single_wild_point_counts_only_when_it_is_beyond_everything(tmp_path: 
     noise = random.Random(3)
     curve = falling(noise)
     run = Watched(tmp_path / "a", total_steps=5000)
-    run.train(900, train__loss=lambda step: curve(step) * (2.0 if step % 150 == 0 else 1.0))  # type: ignore[operator]
+    run.train(900, train__loss=lambda step: curve(step) * (2.0 if step % 150 == 0 else 1.0))
     assert run.said == []
     run = Watched(tmp_path / "b", total_steps=5000)
-    run.train(900, train__loss=lambda step: curve(step) * (500.0 if step == 600 else 1.0))  # type: ignore[operator]
+    run.train(900, train__loss=lambda step: curve(step) * (500.0 if step == 600 else 1.0))
     assert run.said == [("raised", "loss-spike"), ("resolved", "loss-spike")]
     assert run.told[0]["step"] == 600
 
@@ -100,7 +101,10 @@ def test_spikes_of_the_evaluation_and_of_the_first_steps_are_none(tmp_path: Path
 def test_a_loss_that_stops_falling_in_mid_training_is_a_plateau(tmp_path: Path, seed: int) -> None:
     noise = random.Random(seed)
     run = Watched(tmp_path, total_steps=8000)
-    level = lambda step: 3.0 + 4.0 * math.exp(-step / 300) + noise.gauss(0.0, 0.05)  # noqa: E731
+
+    def level(step: int) -> float:
+        return 3.0 + 4.0 * math.exp(-step / 300) + noise.gauss(0.0, 0.05)
+
     run.train(5000, at_once=50, train__loss=level, train__learning_rate=lambda step: 1e-3)
     assert run.said == [("raised", "plateau")]
     assert run.told[0]["level"] == "info"
