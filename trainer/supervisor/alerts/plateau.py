@@ -12,6 +12,8 @@ from trainer.supervisor.alerts.series import Book, Series
 from trainer.supervisor.alerts.words import number
 
 _LOSS: Final = "train/loss"
+_CHANCE: Final = "train/chance_loss"
+_AT_CHANCE: Final = 0.98  # of chance: that is told by its own rule
 _FEWEST: Final = 300  # points
 _FEWEST_UNBOUNDED: Final = 2000  # where nobody says how long the training is
 _WINDOW: Final = 0.4  # of the attempt so far
@@ -29,7 +31,7 @@ class Plateau(Rule):
     """Sure, within the noise, that the loss gained less than 1 % over the last 40 % of the attempt."""
 
     category = "plateau"
-    watches = (_LOSS, LEARNING_RATE)
+    watches = (_LOSS, _CHANCE, LEARNING_RATE)
     relief = "The loss falls again."
 
     def __init__(self) -> None:
@@ -46,7 +48,7 @@ class Plateau(Rule):
         if self._alarm is not None:
             if loss.level() < self._level - _BETTER * abs(self._level):
                 self._alarm = None
-        elif self._may_be_judged(loss, now) and not is_running_out(book):
+        elif self._may_be_judged(loss, now) and not (is_running_out(book) or _is_at_chance(book)):
             self._alarm = self._judge(loss, now)
         return self._alarm
 
@@ -78,6 +80,10 @@ class Plateau(Rule):
             " harder examples."
         )
         return Alarm(Level.INFO, "The loss no longer falls", text, since)
+
+
+def _is_at_chance(book: Book) -> bool:
+    return book.get(_LOSS).level() >= _AT_CHANCE * book.get(_CHANCE).level()  # False where chance is unknown
 
 
 def _window_steps(loss: Series) -> int:

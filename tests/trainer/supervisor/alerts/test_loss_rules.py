@@ -112,6 +112,17 @@ def test_a_loss_that_stops_falling_in_mid_training_is_a_plateau(tmp_path: Path, 
     assert run.said == [("raised", "plateau"), ("resolved", "plateau")]
 
 
+def test_a_flat_loss_at_chance_is_told_as_that_and_not_as_a_plateau_too(tmp_path: Path) -> None:
+    run = Watched(tmp_path, total_steps=4000)
+    run.train(
+        2500,
+        at_once=50,
+        train__loss=lambda step: 20.0 if step <= 10 else 4.16,
+        train__chance_loss=lambda step: 4.159,
+    )
+    assert run.said == [("raised", "loss-at-chance")]
+
+
 def test_a_loss_that_never_leaves_chance_is_told_and_then_leaves_it(tmp_path: Path) -> None:
     noise = random.Random(5)
     run = Watched(tmp_path, total_steps=1000)
