@@ -10,9 +10,11 @@ import difflib
 import ipaddress
 import tomllib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
+
+from app.domain.webhook_address import trouble_with
 
 PREFIX: Final = "SIGNALBOX_"
 CONFIG_VARIABLE: Final = "SIGNALBOX_CONFIG"
@@ -40,6 +42,8 @@ class Settings:
         dataset_roots: folders from which datasets may be read.
         stop_grace_s: seconds a stopped run gets for its last checkpoint.
         log_level: debug, info, warning or error.
+        webhook_url: where alerts are posted to; empty: as chosen on the settings page, by default nowhere.
+        webhook_secret: signs what is posted.
     """
 
     instance: Path
@@ -53,6 +57,8 @@ class Settings:
     allowed_hosts: tuple[str, ...] = ()
     stop_grace_s: float = 30.0
     log_level: str = "info"
+    webhook_url: str = field(default="", repr=False)
+    webhook_secret: str = field(default="", repr=False)
 
     @property
     def runs_dir(self) -> Path:
@@ -94,7 +100,8 @@ class Settings:
             try:
                 values[name] = _PARSERS[name](text)
             except ValueError as exc:
-                problems.append(f"{place}={text!r}: {exc}")
+                shown = "" if name.startswith("webhook_") else f"={text!r}"  # it may hold a secret
+                problems.append(f"{place}{shown}: {exc}")
         if not problems:
             problems = _contradictions(values)
         if problems:
@@ -187,6 +194,19 @@ def _database_url(raw: object) -> str:
     return raw
 
 
+def _webhook_url(raw: object) -> str:
+    url = raw.strip() if isinstance(raw, str) else ""
+    if url and (trouble := trouble_with(url)):
+        raise ValueError(f"it {trouble}")
+    return url
+
+
+def _webhook_secret(raw: object) -> str:
+    if not isinstance(raw, str) or len(raw) > 200:
+        raise ValueError("write at most 200 characters")
+    return raw
+
+
 def _log_level(raw: object) -> str:
     if not isinstance(raw, str) or raw.lower() not in LOG_LEVELS:
         raise ValueError(f"write one of {', '.join(LOG_LEVELS)}")
@@ -205,6 +225,8 @@ _PARSERS: Final[dict[str, Callable[[object], Any]]] = {
     "dataset_roots": _folders,
     "stop_grace_s": _seconds,
     "log_level": _log_level,
+    "webhook_url": _webhook_url,
+    "webhook_secret": _webhook_secret,
 }
 
 

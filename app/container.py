@@ -10,6 +10,7 @@ from flask import current_app
 if TYPE_CHECKING:
     from app.config import Settings
     from app.services.access import Access
+    from app.services.alerts import Alerts
     from app.services.doctor import Doctor
     from app.services.evolution import Evolution
     from app.services.ingest import Ingest
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from app.services.metrics import MetricReader
     from app.services.queue import RunQueue
     from app.services.runs import Runs
+    from app.services.webhook import Webhook
     from app.store.engine import Store
 
 EXTENSION: Final = "signalbox"
@@ -36,6 +38,8 @@ class Container:
     live: LiveFeed
     access: Access
     doctor: Doctor
+    alerts: Alerts
+    webhook: Webhook
 
 
 def container() -> Container:

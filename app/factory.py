@@ -19,7 +19,6 @@ from app import error_responses
 from app.background import Background
 from app.config import Settings
 from app.container import EXTENSION, Container
-from app.errors import NotFound
 from app.launchers.launcher import Launcher
 from app.launchers.local import LocalLauncher
 from app.routes import api, login, pages, system_api, uplink_api
@@ -27,13 +26,17 @@ from app.security import checkpoint, headers
 from app.security.host_gate import HostGate
 from app.services.access import Access
 from app.services.adoption import Adoption
+from app.services.alert_bell import AlertBell, LossBell
+from app.services.alerts import Alerts
 from app.services.doctor import Doctor
 from app.services.evolution import Evolution
 from app.services.ingest import Ingest
 from app.services.live import LiveFeed
 from app.services.metrics import MetricReader
 from app.services.queue import RunQueue
+from app.services.run_reader import RunReader
 from app.services.runs import Runs
+from app.services.webhook import Webhook
 from app.sockets import packets
 from app.sockets.driver import MAX_MESSAGE_BYTES, bounded_driver
 from app.sockets.keeper import SocketKeeper
@@ -166,16 +169,11 @@ def _wire(app: APIFlask, settings: Settings, launcher: Launcher, sockets: Socket
     def emit(event: str, payload: dict[str, Any], rooms: list[str]) -> None:
         server.emit(event, payload, room=rooms, namespace=VIEWER_NAMESPACE)
 
-    def load_run(run_id: str) -> dict[str, Any] | None:
-        try:
-            return runs.to_json(runs.get(run_id))
-        except NotFound:
-            return None
-
     links = Links(server)
     doctor = Doctor(settings)
-    live = LiveFeed(emit=emit, load_run=load_run)
-    ingest = Ingest(store, live)
+    live = LiveFeed(emit=emit, load_run=RunReader(store).load_json)
+    webhook = Webhook(store, settings=settings)
+    ingest = Ingest(store, AlertBell(live, webhook=webhook))
     queue = RunQueue(store, settings=settings, launcher=launcher, live=live)
     runs = Runs(
         store, settings=settings, live=live, launcher=launcher, send_command=links.send, wake_queue=queue.wake
@@ -184,7 +182,7 @@ def _wire(app: APIFlask, settings: Settings, launcher: Launcher, sockets: Socket
         store,
         settings=settings,
         launcher=launcher,
-        live=live,
+        live=LossBell(live, webhook=webhook, store=store),
         redeliver_stop=runs.redeliver_stop,
         wake_queue=queue.wake,
     )
@@ -202,7 +200,9 @@ def _wire(app: APIFlask, settings: Settings, launcher: Launcher, sockets: Socket
         live=live,
         access=access,
         doctor=doctor,
+        alerts=Alerts(store, live=live),
+        webhook=webhook,
     )
     app.extensions[BACKGROUND] = Background(
-        store, Compactor(store), live, adoption, queue, SocketKeeper(server, viewer), doctor
+        store, Compactor(store), live, adoption, queue, SocketKeeper(server, viewer), doctor, webhook
     )

@@ -78,6 +78,7 @@ class RunAnswer(Answer):
     created_at: float
     started_at: float | None
     ended_at: float | None
+    active_alerts: int = Field(description="Alerts that are neither over nor dismissed.")
     latest: dict[str, float | None] = Field(description="The newest value of each metric.")
 
 

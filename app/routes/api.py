@@ -7,6 +7,7 @@ from typing import Final
 from apiflask import APIFlask
 
 from app.routes import (
+    alerts_api,
     datasets_api,
     diagnosis_api,
     doctor_api,
@@ -16,6 +17,7 @@ from app.routes import (
     recipes_api,
     run_details_api,
     runs_api,
+    settings_api,
 )
 
 BLUEPRINTS: Final = (
@@ -27,6 +29,8 @@ BLUEPRINTS: Final = (
     doctor_api.bp,
     evolution_api.bp,
     diagnosis_api.bp,
+    alerts_api.bp,
+    settings_api.bp,
 )
 
 

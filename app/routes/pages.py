@@ -12,9 +12,10 @@ from flask.typing import ResponseReturnValue
 from app.charts.catalogue import charts_of
 from app.charts.chart import describe
 from app.container import container
+from app.domain.callers import Scope
 from app.errors import NotFound
 from app.routes.plotly_asset import compressed_plotly, plotly_source, plotly_version
-from app.security.access import public, requires
+from app.security.access import caller, public, requires
 
 ONE_YEAR_S: Final = 365 * 24 * 3600
 
@@ -86,6 +87,13 @@ def doctor() -> ResponseReturnValue:
 def diagnose() -> ResponseReturnValue:
     """Paste or drop a log, and be told why its training died."""
     return render_template("diagnose.html")
+
+
+@bp.get("/settings")
+@requires("viewer")
+def settings() -> ResponseReturnValue:
+    """Notifications of this browser, and the webhook."""
+    return render_template("settings.html", is_owner=caller().may(Scope.OWNER))
 
 
 @bp.get("/favicon.ico")

@@ -15,9 +15,10 @@ from sqlalchemy.orm import Session
 
 from app.domain.run_states import ENDED, TRANSITIONS, RunState
 from app.errors import InvalidRequest
+from app.services import ingest_alerts
 from app.services.ingest_checks import MAX_NAME, MAX_TEXT, Fields
 from app.services.rungs_in_force import rungs_in_force
-from app.store import runs
+from app.store import alerts, runs
 from app.store.models import Attempt, Checkpoint, Run, RunEvent
 from trainer.protocol.attempt_plan import AttemptPlan
 from trainer.protocol.errors import ProtocolError
@@ -134,6 +135,7 @@ def _attempt(session: Session, run: Run, event: dict[str, Any], values: Values) 
         session.add(row)
     if what == "started":
         _attempt_started(row, event, fields)
+        alerts.close_before_attempt(session, run, number, at=event["t"])
         if number >= values.get("attempt", run.attempt):
             values.update(attempt=number, step=row.from_step, exit_code=None, exit_signal=None)
             values["rungs"] = rungs_in_force(event)
@@ -217,6 +219,7 @@ _EFFECTS: Final[dict[str, Effect]] = {
     EventType.DEVICE.value: _device,
     EventType.FINISHED.value: _finished,
     EventType.CHECKPOINT.value: _checkpoint,
+    EventType.ALERT.value: ingest_alerts.alert,
     EventType.ATTEMPT.value: _attempt,
     EventType.STATE.value: _state,
 }

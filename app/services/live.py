@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from app.store.chunk_codec import Columns
+from trainer.protocol.events import EventType
 
 PUSH_EVERY_S: Final = 0.1
 MAX_POINTS: Final = 200  # per series and push; with more the browser refetches, downsampled
@@ -157,10 +158,12 @@ class LiveFeed:
     def event(self, run_id: str, event: dict[str, Any]) -> None:
         """A sparse event was stored."""
         with self._wake:
-            if self._watched(run_room(run_id)):
+            # alerts also go to whoever watches all runs: every page may notify of them
+            rooms = [run_room(run_id), *([RUNS_ROOM] if event["type"] == EventType.ALERT else [])]
+            if self._watched(*rooms):
                 messages = self._note(run_id).messages
                 if len(messages) < MAX_EVENTS:
-                    messages.append(("event", {"run": run_id, **event}, [run_room(run_id)]))
+                    messages.append(("event", {"run": run_id, **event}, rooms))
 
     def snapshot(self, run_id: str, dataset: str, step: int, summary: dict[str, Any]) -> None:
         """A snapshot was stored."""

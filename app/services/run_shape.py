@@ -47,6 +47,7 @@ def run_to_json(run: Run) -> dict[str, Any]:
         "created_at": run.created_at,
         "started_at": run.started_at,
         "ended_at": run.ended_at,
+        "active_alerts": run.active_alerts,
         "latest": {name: finite(value) for name, value in (run.latest or {}).items()},
     }
 

@@ -20,13 +20,8 @@ def rungs_in_force(started: Mapping[str, Any]) -> list[dict[str, Any]]:
     come from, since results may be silently wrong with them: from the ladder, a
     profile, or the user's own variables.
     """
-    plan = started.get("plan")
-    told = plan.get("rungs") if isinstance(plan, Mapping) else None
-    found = (
-        [_short(rung) for rung in told[:MAX_RUNGS] if isinstance(rung, Mapping)]
-        if isinstance(told, list)
-        else []
-    )
+    plan = started.get("plan") or {}  # sound, or ingest had refused the event
+    found = [_short(rung) for rung in plan.get("rungs", ())[:MAX_RUNGS]]
     known = {rung["rung"] for rung in found}
     if Rung.DUPLICATE_OPENMP not in known and _lets_runtimes_live_together(started.get("environment")):
         title = f"two OpenMP runtimes are let live together ({_UNSAFE_VARIABLE})"

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from sqlalchemy import JSON, BigInteger, ForeignKey, Index, LargeBinary, String, Text, UniqueConstraint
+from sqlalchemy import JSON, BigInteger, ForeignKey, Index, LargeBinary, String, Text, UniqueConstraint, text
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
 
@@ -62,6 +62,7 @@ class Run(Base):
     exit_code: Mapped[int | None]
     exit_signal: Mapped[int | None]
     latest: Mapped[dict[str, Any]]  # newest value per series name; NaN and infinities as words
+    active_alerts: Mapped[int] = mapped_column(default=0, server_default="0")  # open and not dismissed
     deleted_at: Mapped[float | None]
 
 
@@ -162,6 +163,46 @@ class RunEvent(Base):
     type: Mapped[str] = mapped_column(String(32))
     step: Mapped[int | None] = mapped_column(BigInteger)
     body: Mapped[dict[str, Any]]
+
+
+class Alert(Base):
+    """Something that deserves a person's attention, from when it was raised to when it was over."""
+
+    __tablename__ = "alerts"
+    __table_args__ = (
+        Index(
+            "ix_alerts_open_slot",
+            "run_id",
+            "slot",
+            unique=True,
+            sqlite_where=text("resolved_at IS NULL"),
+            postgresql_where=text("resolved_at IS NULL"),
+        ),
+        Index("ix_alerts_run", "run_id", "id"),
+    )
+    id: Mapped[int] = mapped_column(primary_key=True)
+    run_id: Mapped[str] = mapped_column(ForeignKey("runs.id", ondelete="CASCADE"))
+    attempt: Mapped[int]
+    slot: Mapped[str] = mapped_column(String(80))  # what at most one may be open of: category, or said title
+    category: Mapped[str | None] = mapped_column(String(64))  # None: the trainer's own words
+    level: Mapped[str] = mapped_column(String(16))
+    title: Mapped[str] = mapped_column(Text)
+    text: Mapped[str] = mapped_column(Text)
+    raised_step: Mapped[int | None] = mapped_column(BigInteger)
+    raised_at: Mapped[float]
+    resolved_step: Mapped[int | None] = mapped_column(BigInteger)
+    resolved_at: Mapped[float | None]
+    outcome: Mapped[str | None] = mapped_column(Text)  # how it was over, in words
+    dismissed_at: Mapped[float | None]
+
+
+class Preference(Base):
+    """A setting that people change on the pages."""
+
+    __tablename__ = "preferences"
+    name: Mapped[str] = mapped_column(String(64), primary_key=True)
+    value: Mapped[dict[str, Any]]
+    changed_at: Mapped[float]
 
 
 class Checkpoint(Base):

@@ -13,6 +13,7 @@ from sqlalchemy.orm import Session
 
 from app.domain.run_states import ACTIVE, ENDED, TRANSITIONS, RunState, sources_of
 from app.errors import Conflict, InvalidTransition, NotFound
+from app.store import alerts
 from app.store.models import Attempt, Checkpoint, ProbeSet, Run, RunEvent, Snapshot, StreamMark
 
 _FIXED: Final = frozenset({"id", "state"})
@@ -59,7 +60,9 @@ def transition(
             hint=f"From {run.state} it may become: {_targets(run.state)}.",
         )
     session.expire_all()
-    return get_run(session, run_id)
+    run = get_run(session, run_id)
+    alerts.follow_state(session, run)
+    return run
 
 
 def _targets(state: str) -> str:

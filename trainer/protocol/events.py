@@ -28,7 +28,7 @@ class EventType(StrEnum):
     SNAPSHOT = "snapshot"  # step, file, summary, cost_s
     SNAPSHOT_SKIPPED = "snapshot_skipped"  # step, reason
     CHECKPOINT = "checkpoint"  # step, file, bytes, sha256, metrics, best, reason
-    ALERT = "alert"  # level (info|warning|error), title, text, step?
+    ALERT = "alert"  # level (info|warning|error), title, text, step?, category?, what? (raised|resolved)
     DEVICE = "device"  # name, in words
     DATASET = "dataset"  # name, content_hash, counts {..}
     FINISHED = "finished"  # step, reason (completed|stopped|early_stop), metrics {last, best}

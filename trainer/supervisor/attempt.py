@@ -17,6 +17,7 @@ from trainer.protocol.attempt_plan import AttemptPlan
 from trainer.protocol.events import EventType, Stream
 from trainer.protocol.files import write_atomic
 from trainer.protocol.run_folder import RunPaths, RunSpec
+from trainer.supervisor.alerts.lookout import Lookout
 from trainer.supervisor.awake import Companion
 from trainer.supervisor.cgroup import Cgroup
 from trainer.supervisor.console import Console
@@ -54,6 +55,7 @@ class Attempt:
         self.from_step = from_step = resume_step(paths) if number > 1 else 0
         spec = replace(spec, params={**spec.params, **plan.params})
         self.tally = Tally(paths, run=spec.run_id, attempt=number, step=from_step)
+        self.lookout = Lookout(paths, attempt=number, spool=spool, tally=self.tally)
         self._console = Console(paths, number)
         strangers = children_now()
         variables = launch_variables(spec, run_dir=str(paths.root), rung_variables=plan.environment)
@@ -98,6 +100,7 @@ class Attempt:
         status = self.trainer.poll()  # before reading: what it wrote until its end is then read below
         if self.tally.update():
             self._heard_at = time.monotonic()
+        self.lookout.look(stall=self.hangs.reason, process=self.pulse.process)
         self._console.update(last=status is not None)
         if status is None:
             stop.advance(self.trainer, self.tree)
@@ -123,6 +126,7 @@ class Attempt:
 
     def tell_end(self, status: ExitStatus, verdict: Verdict) -> None:
         """Spool the attempt's end; ``trainer_seq`` is the last event that must arrive before it."""
+        self.lookout.end(verdict)
         self._tell(
             "ended",
             exit_code=status.code,

@@ -51,6 +51,11 @@ class Pulse:
         """Use of the run's GPUs at the last sample; 0 where it has none."""
         return self._newest.get("gpu_percent", 0.0)
 
+    @property
+    def process(self) -> dict[str, float]:
+        """The last sample of the run's processes; empty before the first."""
+        return self._newest
+
     def heartbeat(self) -> Heartbeat | None:
         """The trainer's last beat in this attempt."""
         heartbeat = Heartbeat.load(self._paths.heartbeat)

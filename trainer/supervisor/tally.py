@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from trainer.protocol.batches import Batch, Block
@@ -18,7 +18,7 @@ class Tally:
     Plain attributes, ``None`` or empty until the trainer has said so: ``step``,
     ``total_steps``, ``epoch``, ``phase``, ``detail``, ``device``, ``latest`` (newest
     value per series), ``best`` (metrics of the best checkpoint), ``finished`` (the
-    trainer's last word), ``num_alerts``.
+    trainer's last word), ``alerts`` (in words).  ``listener`` is shown every batch.
     """
 
     def __init__(self, paths: RunPaths, *, run: str, attempt: int, step: int) -> None:
@@ -36,6 +36,7 @@ class Tally:
         self.best: dict[str, Any] = {}
         self.finished: dict[str, Any] | None = None
         self.alerts: list[str] = []
+        self.listener: Callable[[Batch], None] | None = None
 
     def update(self) -> bool:
         """Read what is new, to the end of the spool; whether there was anything."""
@@ -64,6 +65,8 @@ class Tally:
             self._take_block(block)
         for event in batch.events:
             self._take_event(event)
+        if self.listener is not None:
+            self.listener(batch)
 
     def _take_block(self, block: Block) -> None:
         self.begun = True

@@ -1,6 +1,7 @@
 // @ts-check
 import { axisValues, fromAxisRange, fullRange, timeUnit, toAxis, toAxisRange } from "./axis.js";
 import { boundLines } from "./chart_lines.js";
+import { markNotes, markShapes } from "./chart_marks.js";
 import { h, icon, setText } from "./dom.js";
 import { formatBytes, formatNumber, formatPercent } from "./format.js";
 import { smooth } from "./smoothing.js";
@@ -19,7 +20,7 @@ const CONFIG = {
 
 /**
  * @typedef {import("./chart_lines.js").Definition} Definition
- * @typedef {{step: number, time: number, kind: "attempt" | "checkpoint" | "best", label: string}} Mark
+ * @typedef {import("./chart_marks.js").Mark} Mark
  * @typedef {object} View what all charts of a page share
  * @property {import("./axis.js").XKind} x @property {number} origin @property {number} smoothing
  * @property {boolean} logX @property {boolean} logY @property {boolean} markers
@@ -213,7 +214,10 @@ export class ChartCard {
         : fullRange(x, this.#unit, lines.map((one) => one.columns), margin);
     if (this.definition.log && view.logY !== this.#logY) layout.yaxis.type = "log";
     layout.showlegend = lines.length > 1;
-    layout.shapes = view.markers ? view.marks.map((mark) => markShape(mark, toAxis(x, this.#unit, mark.step, mark.time))) : [];
+    const marks = view.markers ? view.marks : [];
+    const place = { x: (/** @type {Mark} */ mark) => toAxis(x, this.#unit, mark.step, mark.time), log: x.log, range: layout.xaxis.range };
+    layout.shapes = markShapes(marks, place, token);
+    layout.annotations = markNotes(marks, place, token);
     return layout;
   }
 
@@ -244,18 +248,6 @@ function colorOf(line, index) {
 /** @param {any[]} lines */
 function newestTime(lines) {
   return lines.reduce((newest, { columns }) => Math.max(newest, columns.times.at(-1) ?? 0), 0);
-}
-
-/** @param {Mark} mark @param {number} x */
-function markShape(mark, x) {
-  const attempt = mark.kind === "attempt";
-  return {
-    type: "line", xref: "x", yref: "paper", x0: x, x1: x, y0: 0, y1: attempt ? 1 : 0.045, layer: "below",
-    line: {
-      color: token(attempt ? "--amber" : mark.kind === "best" ? "--chart-3" : "--chart-muted"),
-      width: attempt ? 1 : 2, dash: attempt ? "dash" : "solid",
-    },
-  };
 }
 
 /** Page colours and type for a layout. @param {any} layout */

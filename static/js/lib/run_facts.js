@@ -12,6 +12,7 @@ import { ACTIVE, ENDED } from "./states.js";
  * @property {number | null} heartbeat_at @property {number | null} progress_at @property {number} attempt
  * @property {number | null} exit_code @property {number | null} exit_signal @property {number} created_at
  * @property {number | null} started_at @property {number | null} ended_at
+ * @property {number} active_alerts
  * @property {Record<string, number | null>} latest @property {import("./rungs.js").Rung[]} rungs in force
  * @property {Record<string, string>} environment the user's own variables, secrets hidden
  */

@@ -3,6 +3,7 @@
 import { fill, h, icon, setText } from "./dom.js";
 import { formatAge, formatClock } from "./format.js";
 import { openLive } from "./live.js";
+import { startNotifier } from "./notifier.js";
 import { toggleTheme } from "./theme.js";
 
 const OFFLINE_AFTER_MS = 5000;
@@ -20,6 +21,7 @@ export function openStillShell() {
 export function openShell() {
   openStillShell();
   const live = openLive();
+  startNotifier(live);
   const serverTime = Number(document.querySelector('meta[name="server-time"]')?.getAttribute("content"));
   if (serverTime > 0) live.setServerTime(serverTime);
   const badge = document.getElementById("link-state");

@@ -5,6 +5,7 @@ import { everySecond, openShell, toast, toastError } from "../lib/shell.js";
 import { tabs } from "../lib/tabs.js";
 import { showAttempts, tickAttempts } from "./run/attempts.js";
 import { findingCard } from "./run/finding_card.js";
+import { AlertsPanel } from "./run/alerts_panel.js";
 import { ChartsPanel } from "./run/charts_panel.js";
 import { Header } from "./run/header.js";
 import { LogPanel } from "./run/log_panel.js";
@@ -22,6 +23,7 @@ const store = new SeriesStore(run.id, () => Math.round(Math.min(2000, Math.max(4
 const header = new Header(run, () => live.now(), take);
 const log = new LogPanel(run.id);
 const charts = new ChartsPanel(pageJson("charts-json"), store, originOf(run));
+const alerts = new AlertsPanel(path, () => live.now(), () => setMarks());
 let tab = "charts";
 /** @type {{checkpoints: any[], attempts: any[], findings: any[]}} */
 const known = { checkpoints: [], attempts: [], findings: [] };
@@ -41,18 +43,19 @@ function take(fresh) {
   charts.setOrigin(originOf(run));
   if (tab === "config") showConfig(run);
   showFinding();
+  alerts.runChanged(run);
   if (restarted) void reloadLists();
 }
 
 function setMarks() {
   const starts = known.attempts
     .filter((one) => one.attempt > 1)
-    .map((one) => ({ kind: /** @type {const} */ ("attempt"), step: one.from_step, time: one.started_at, label: `attempt ${one.attempt}` }));
+    .map((one) => ({ kind: /** @type {const} */ ("attempt"), step: one.from_step, time: one.started_at, label: `attempt ${one.attempt}, from step ${one.from_step}` }));
   const saved = known.checkpoints.map((one) => ({
     kind: one.best ? /** @type {const} */ ("best") : /** @type {const} */ ("checkpoint"),
     step: one.step, time: one.created_at, label: `checkpoint ${one.step}`,
   }));
-  charts.setMarks([...starts, ...saved]);
+  charts.setMarks([...saved, ...starts, ...alerts.marks]);
   setText(document.querySelector("#tab-checkpoints .count"), known.checkpoints.length ? String(known.checkpoints.length) : "");
   setText(document.querySelector("#tab-attempts .count"), known.attempts.length ? String(known.attempts.length) : "");
 }
@@ -79,7 +82,7 @@ const listsSoon = debounce(() => void reloadLists(), 400);
 
 async function catchUp() {
   try {
-    const [fresh] = await Promise.all([get(path), store.catchUp(), log.catchUp(), reloadLists()]);
+    const [fresh] = await Promise.all([get(path), store.catchUp(), log.catchUp(), reloadLists(), alerts.load()]);
     take(fresh);
   } catch (error) {
     toastError(error);
@@ -95,7 +98,9 @@ live.on("event", (event) => {
   if (telling.includes(event.type) || tab === "events") listsSoon();
   // points of the earlier attempt beyond the place it goes on from are superseded
   if (event.type === "attempt" && event.what === "started" && event.attempt > 1) store.reload().catch(toastError);
-  if (event.type === "alert") toast(event.title ?? "Alert", { tone: event.level === "info" ? "good" : "bad", hint: event.text });
+  if (event.type !== "alert") return;
+  alerts.soon();
+  if (event.what !== "resolved") toast(event.title ?? "Alert", { tone: event.level === "info" ? "good" : "bad", hint: event.text });
 });
 live.on("deleted", (message) => {
   if (message.run === run.id) location.assign("/");

@@ -119,11 +119,8 @@ def test_two_openmp_runtimes_in_one_process_are_unsafe_wherever_that_comes_from(
     assert (rung["rung"], rung["is_unsafe"]) == ("duplicate_openmp", True)
 
 
-@pytest.mark.parametrize(
-    "plan", [None, {}, [], "x", {"rungs": None}, {"rungs": [None, 5]}, {"rungs": {"a": 1}}]
-)
-def test_an_attempt_without_a_sound_plan_is_a_plain_one(api: Api, plan: object) -> None:
+def test_an_attempt_without_a_plan_is_a_plain_one(api: Api) -> None:
     run_id = api.new_run()
     off = {"name": "KMP_DUPLICATE_LIB_OK", "value": "FALSE", "reason": "r", "source": "yours"}
-    started(api, run_id, plan=plan, environment=[off, "odd"])
+    started(api, run_id, plan=None, environment=[off, "odd"])
     assert api.get(f"/api/runs/{run_id}")["rungs"] == []

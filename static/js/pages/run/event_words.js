@@ -10,7 +10,7 @@ const WORDS = {
   snapshot: (e) => `${formatPercent(e.summary?.accuracy)} correct, loss ${formatNumber(e.summary?.avg_loss)}${e.cost_s ? `, took ${formatDuration(e.cost_s)}` : ""}`,
   snapshot_skipped: (e) => `skipped: ${e.reason ?? ""}`,
   checkpoint: (e) => `${e.file ?? ""} (${formatBytes(e.bytes)}${e.best ? ", best so far" : ""}), ${e.reason ?? ""}`,
-  alert: (e) => [e.title, e.text].filter(Boolean).join(": "),
+  alert: (e) => [e.title, e.what === "resolved" ? "over" : "", e.text].filter(Boolean).join(": "),
   dataset: (e) => [e.name, ...Object.entries(e.counts ?? {}).map(([name, count]) => `${formatNumber(count)} ${name}`)].join(", "),
   finished: (e) => e.reason ?? "",
   attempt: (e) => (e.what === "ended" ? `attempt ${e.attempt} ended: ${formatExit(e.exit_code, e.exit_signal) || "unknown"}` : `attempt ${e.attempt} started as process ${e.pid ?? "?"}`),

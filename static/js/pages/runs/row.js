@@ -1,5 +1,5 @@
 // @ts-check
-import { fill, h, setText } from "../../lib/dom.js";
+import { fill, h, icon, setText } from "../../lib/dom.js";
 import { formatAge, formatCount, formatDuration, formatExit, formatNumber } from "../../lib/format.js";
 import { Pace, fractionDone, secondsLeft } from "../../lib/progress.js";
 import { datasetWord, latestLoss, runningSeconds } from "../../lib/run_facts.js";
@@ -17,6 +17,7 @@ export class RunRow {
   #shownRungs = "";
   #state = h("td", { class: "cell-state" });
   #link = h("a", { class: "run-link" });
+  #alerts = h("a", { class: "alert-count", hidden: true, dataset: { testid: "alert-count" } });
   #sub = h("div", { class: "muted small run-sub" });
   #rungs = h("div", { class: "run-rungs" });
   #steps = h("div", { class: "steps num small" });
@@ -34,7 +35,7 @@ export class RunRow {
       "tr",
       { dataset: { testid: "run-row", run: run.id } },
       this.#state,
-      h("td", { class: "cell-run" }, this.#link, this.#sub, this.#rungs),
+      h("td", { class: "cell-run" }, this.#link, this.#alerts, this.#sub, this.#rungs),
       h("td", { class: "cell-progress" }, this.#steps, progress),
       this.#left,
       h("td", { class: "cell-loss" }, h("div", { class: "loss" }, this.#loss, this.#spark.element)),
@@ -42,6 +43,7 @@ export class RunRow {
       this.#device,
     );
     this.#link.href = `/runs/${encodeURIComponent(run.id)}`;
+    this.#alerts.href = this.#link.href;
     this.update(run, now);
   }
 
@@ -60,6 +62,9 @@ export class RunRow {
       fill(this.#rungs, runBadges(run.rungs));
     }
     setText(this.#link, run.name);
+    this.#alerts.hidden = !run.active_alerts;
+    const counted = `${run.active_alerts} alert${run.active_alerts === 1 ? "" : "s"}`;
+    if (run.active_alerts && this.#alerts.textContent !== counted) fill(this.#alerts, icon("stalled"), counted);
     setText(this.#sub, `${run.recipe} · ${datasetWord(run.dataset)}`);
     setText(this.#steps, `${formatCount(run.step)}${run.total_steps ? ` / ${formatCount(run.total_steps)}` : ""}`);
     const done = fractionDone(run);
