@@ -344,6 +344,7 @@ RECIPE = Recipe(
         "query_vectors [N,T,D] or [N,D] and document_vectors [N,D] (optional: groups, ids)."
     ),
     entry="trainer.tasks.two_tower.train:train",
+    preflight="trainer.tasks.two_tower.preflight:PREFLIGHT",
     remedies={
         Rung.SHORTER: Remedy("read half as many words of each text", _shorter, changes_numbers=True),
         Rung.SUBSET: Remedy("train on half of the pairs", _half_the_pairs, changes_numbers=True),
