@@ -21,6 +21,7 @@ MIB: Final = 1024 * 1024
 LIBRARIES_BYTES: Final = 390 * MIB  # interpreter, torch, faiss and numpy, loaded and warm
 TEXT_COPIES: Final = 4.0  # of the texts at once, while a file is read and hashed
 FEATURES_PER_CHARACTER: Final = 0.75  # distinct words and n-grams, as measured on English and code
+READING: Final = 300.0  # what reading and updating one number of a table costs, in multiplications
 OUTPUT_BYTES: Final = 700  # of one answered probe in a snapshot, compressed
 MOST_SNAPSHOTS: Final = 500
 
@@ -178,7 +179,7 @@ def _step_flop(facts: Facts, params: Mapping[str, Any], batch: int) -> float:
     scores = 2.0 * batch * documents * dim
     if facts.query_shape is None:
         query, document = _features(facts, params)
-        reading = 8.0 * (batch * query + documents * document) * dim  # bound by memory, so it weighs more
+        reading = READING * (batch * query + documents * document) * dim
         forward = 4.0 * (batch + documents) * dim * hidden + reading + scores
     else:
         directions = 2 if params["bidirectional"] else 1
