@@ -17,7 +17,7 @@ from typing import Final
 from trainer.cli.errors import UsageError
 
 COMMANDS: Final = (
-    *("run", "preflight", "supervise", "drain", "stop"),
+    *("run", "preflight", "verify", "supervise", "drain", "stop"),
     *("recipes", "datasets", "doctor", "diagnose"),
 )
 

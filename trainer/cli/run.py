@@ -18,6 +18,7 @@ from typing import Any, Final, TextIO
 
 from trainer.cli.errors import UsageError
 from trainer.cli.folders import existing_run, instance
+from trainer.cli.preflight import refuse_hopeless
 from trainer.cli.progress_bar import ProgressBar
 from trainer.cli.supervise import EXIT_LOCKED, log_to_stderr
 from trainer.environment.build import PROFILES
@@ -43,6 +44,7 @@ def add_parser(subparsers: Any) -> None:
         "--set", action="append", default=[], metavar="NAME=VALUE", dest="settings", help="may be repeated"
     )
     parser.add_argument("--run-dir", metavar="DIR", help="default: a new folder in the instance folder")
+    parser.add_argument("--force", action="store_true", help="start although the preflight is red")
     parser.add_argument("--resume", action="store_true", help="go on with the run in --run-dir")
     parser.add_argument("--profile", choices=PROFILES, default="auto", help="environment of the trainer")
     parser.add_argument("--json", action="store_true", help="last line of output: the result as JSON")
@@ -104,6 +106,7 @@ def _created(arguments: argparse.Namespace, recipe: Recipe) -> RunPaths:
         datasets_dir=str(instance() / "datasets"),
         profile=arguments.profile,
     )
+    refuse_hopeless(spec, paths, force=arguments.force)
     try:
         spec.save(paths)
     except OSError as exc:

@@ -87,7 +87,7 @@ def of_arithmetic(outlook: Outlook, *, flop_per_s: float) -> Check:
 
 
 def measure_flop_per_cpu_s() -> float:
-    """Float32 multiplications and additions per second of one core, in some 20 ms; a busy machine hides none."""
+    """Float32 multiplications and additions per second of one core, in some 20 ms of its own."""
     generator = np.random.default_rng(0)
     matrix = generator.standard_normal((MATRIX, MATRIX), dtype=np.float32)
     best = float("inf")

@@ -27,14 +27,19 @@ ROOT: Final = Path(__file__).resolve().parents[2]
 class Supervised:
     """One run under one supervisor; the caller must be the main thread."""
 
-    def __init__(self, spec: RunSpec, folder: Path) -> None:
-        """Write the spec where there is none yet, and start the supervisor of the next attempt.
+    def __init__(self, spec: RunSpec | None, folder: Path) -> None:
+        """Write the spec of a new run, and start the supervisor of its next attempt.
+
+        Args:
+            spec: of a new run; None goes on with the one in ``folder``.
+            folder: of the run, absolute.
 
         Raises:
             OSError: the folder cannot be written, or no process be started.
         """
         self.paths = RunPaths(folder)
-        if not self.paths.spec.exists():
+        self.began = time.monotonic()
+        if spec is not None:
             folder.mkdir(parents=True, exist_ok=True)
             spec.save(self.paths)
         command = [sys.executable, "-u", "-P", "-m", "trainer", "supervise", str(folder), "--drain", "0"]

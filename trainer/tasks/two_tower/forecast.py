@@ -18,9 +18,11 @@ from trainer.preflight.outlook import Outlook
 
 FLOAT: Final = 4
 MIB: Final = 1024 * 1024
-LIBRARIES_BYTES: Final = 390 * MIB  # interpreter, torch, faiss and numpy, loaded and warm
-TEXT_COPIES: Final = 4.0  # of the texts at once, while a file is read and hashed
-FEATURES_PER_CHARACTER: Final = 0.75  # distinct words and n-grams, as measured on English and code
+LIBRARIES_BYTES: Final = 360 * MIB  # interpreter, torch, faiss and numpy, loaded and warm
+TEXT_COPIES: Final = 2.0  # of the texts at once, while a file is read and hashed
+OBJECT_BYTES: Final = 400  # of a pair's texts, beside their characters
+GRADIENT_COPIES: Final = 1.15  # of the rows of a table that one batch reads
+GRU_COPIES: Final = 14.0  # of a GRU's states, with gates and gradients
 READING: Final = 300.0  # what reading and updating one number of a table costs, in multiplications
 OUTPUT_BYTES: Final = 700  # of one answered probe in a snapshot, compressed
 MOST_SNAPSHOTS: Final = 500
@@ -33,6 +35,7 @@ class Facts:
     Attributes:
         num_candidates: distinct documents of the held-out pairs.
         query_shape: (T, D) of query vectors, None for texts; ``document_dim`` likewise.
+        query_features: words and n-grams of an average query; ``document_features`` likewise.
     """
 
     num_pairs: int
@@ -46,6 +49,8 @@ class Facts:
     document_dim: int | None = None
     mean_query_characters: float = 0.0
     mean_document_characters: float = 0.0
+    query_features: float = 0.0
+    document_features: float = 0.0
 
 
 def foresee(facts: Facts, params: Mapping[str, Any]) -> Outlook:
@@ -125,19 +130,9 @@ def _dataset_bytes(facts: Facts, params: Mapping[str, Any]) -> float:
     if facts.query_shape is not None:
         return FLOAT * facts.num_pairs * (math.prod(facts.query_shape) + 2 * (facts.document_dim or 0))
     characters = facts.mean_query_characters + facts.mean_document_characters
-    texts = facts.num_pairs * (TEXT_COPIES * characters + 600)  # and the objects around them
-    features = facts.num_pairs * sum(_features(facts, params)) * 4
-    return texts + 2 * features
-
-
-def _features(facts: Facts, params: Mapping[str, Any]) -> tuple[float, float]:
-    """Features of an average query and of an average document."""
-    share = FEATURES_PER_CHARACTER if params["ngram"] else 0.12
-    most = params["max_features"]
-    return (
-        min(most, share * facts.mean_query_characters + 1),
-        min(most, share * facts.mean_document_characters + 1),
-    )
+    texts = facts.num_pairs * (TEXT_COPIES * characters + OBJECT_BYTES)
+    features = facts.num_pairs * (facts.query_features + facts.document_features) * 4
+    return texts + 1.5 * features
 
 
 def _num_candidates(params: Mapping[str, Any], batch: int) -> int:
@@ -149,18 +144,17 @@ def _batch_bytes(facts: Facts, params: Mapping[str, Any], num_train: int) -> flo
     """Activations and gradients of what goes through the model at once."""
     batch = min(params["batch_size"], max(1, num_train), params.get("micro_batch_size") or 2**62)
     documents = _num_candidates(params, min(params["batch_size"], max(1, num_train)))
-    scores = 6 * FLOAT * batch * documents
+    scores = 3 * FLOAT * batch * documents
     dim, hidden = params["dim"], params["hidden_dim"]
     if facts.query_shape is None:
-        query, document = _features(facts, params)
-        rows = batch * query + documents * document  # of the sparse gradient, before and after it is summed
+        rows = batch * facts.query_features + documents * facts.document_features
         layers = (batch + documents) * 4 * FLOAT * (dim + hidden)
-        return float(rows * (3 * FLOAT * dim + 32) + layers + scores)
+        return float(rows * (GRADIENT_COPIES * FLOAT * dim + 16) + layers + scores)
     length, width = facts.query_shape
     directions = 2 if params["bidirectional"] else 1
     states = batch * length * directions * hidden * params["num_layers"]
     inputs = batch * length * width
-    return float(FLOAT * (10 * states + 2 * inputs + 4 * documents * dim) + scores)
+    return float(FLOAT * (GRU_COPIES * states + 2 * inputs + 4 * documents * dim) + scores)
 
 
 def _search_bytes(facts: Facts, params: Mapping[str, Any], num_train: int) -> float:
@@ -169,7 +163,7 @@ def _search_bytes(facts: Facts, params: Mapping[str, Any], num_train: int) -> fl
     queries = facts.num_held_out
     if params["mined_negatives"]:
         pool, queries = max(pool, facts.num_documents), max(queries, num_train)
-    return float(FLOAT * params["dim"] * (2 * pool + queries) + 64 * MIB)
+    return float(FLOAT * params["dim"] * (2 * pool + queries))
 
 
 def _step_flop(facts: Facts, params: Mapping[str, Any], batch: int) -> float:
@@ -178,8 +172,8 @@ def _step_flop(facts: Facts, params: Mapping[str, Any], batch: int) -> float:
     dim, hidden = params["dim"], params["hidden_dim"]
     scores = 2.0 * batch * documents * dim
     if facts.query_shape is None:
-        query, document = _features(facts, params)
-        reading = READING * (batch * query + documents * document) * dim
+        rows = batch * facts.query_features + documents * facts.document_features
+        reading = READING * rows * dim
         forward = 4.0 * (batch + documents) * dim * hidden + reading + scores
     else:
         directions = 2 if params["bidirectional"] else 1

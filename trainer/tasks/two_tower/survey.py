@@ -24,6 +24,7 @@ from trainer.datasets.splitting import numbered, split_by_group
 from trainer.environment.doctor.check import Check, Verdict
 from trainer.preflight.outlook import Examples, Survey
 from trainer.preflight.question import Question
+from trainer.tasks.two_tower.features import FeatureSettings, bags_of
 from trainer.tasks.two_tower.forecast import Facts, foresee
 
 TITLE: Final = "Dataset"
@@ -32,6 +33,7 @@ HEAD_TEXT_BYTES: Final = 8 * 1024 * 1024
 WHOLE_VECTOR_BYTES: Final = 256 * 1024 * 1024
 HEAD_ROWS: Final = 1000
 WORDS: Final = ("query", "document")
+SAMPLE: Final = 200  # texts hashed to know how many features a text has
 SHOWN_CHARACTERS: Final = 120
 REMEDY: Final = "Put that place right. Columns: query and document, optionally group and id."
 REMEDY_VECTORS: Final = "Arrays: query_vectors [N,T,D] or [N,D] and document_vectors [N,D], floats."
@@ -126,8 +128,7 @@ def _surveyed(question: Question, read: _Read) -> Survey:
         is_estimated=read.scale > 1.0,
         query_shape=None if isinstance(rows, TextPairs) else rows.query_vectors.shape[1:],
         document_dim=None if isinstance(rows, TextPairs) else rows.document_vectors.shape[1],
-        mean_query_characters=_mean_length(rows.queries) if isinstance(rows, TextPairs) else 0.0,
-        mean_document_characters=_mean_length(rows.documents) if isinstance(rows, TextPairs) else 0.0,
+        **(_text_facts(rows, params) if isinstance(rows, TextPairs) else {}),
     )
     shown = _texts(rows)
     examples = Examples(rows.ids, shown[0], shown[1], split.train, split.held_out, WORDS)
@@ -150,8 +151,10 @@ def _unbuilt(question: Question) -> Survey:
         num_candidates=held_out,
         num_groups=expected // 11,
         is_estimated=True,
-        mean_query_characters=60.0,
-        mean_document_characters=480.0,
+        mean_query_characters=62.0,
+        mean_document_characters=476.0,
+        query_features=48.0,
+        document_features=133.0,
     )
     found = f"{python_docs.NAME} is built at the first run, in 10 to 60 s; about {expected:,} pairs."
     remedy = f"To build it now: python -m trainer datasets --build {python_docs.NAME}"
@@ -220,6 +223,22 @@ def _folded(text: str) -> str:
 
 def _digest(vector: Any) -> str:
     return hashlib.blake2b(np.ascontiguousarray(vector).data, digest_size=16).hexdigest()
+
+
+def _text_facts(rows: TextPairs, params: dict[str, Any]) -> dict[str, float]:
+    """How long the texts are, and how many features a sample of them has."""
+    settings = FeatureSettings(params["num_buckets"], params["ngram"], params["max_features"])
+    some = slice(None, None, max(1, len(rows) // SAMPLE))
+    return {
+        "mean_query_characters": _mean_length(rows.queries),
+        "mean_document_characters": _mean_length(rows.documents),
+        "query_features": _mean_features(rows.queries[some], settings),
+        "document_features": _mean_features(rows.documents[some], settings),
+    }
+
+
+def _mean_features(texts: list[str], settings: FeatureSettings) -> float:
+    return len(bags_of(texts, settings, _silent).ids) / max(1, len(texts))
 
 
 def _mean_length(texts: Sequence[str]) -> float:
