@@ -15,8 +15,10 @@ if TYPE_CHECKING:
     from app.services.ingest import Ingest
     from app.services.live import LiveFeed
     from app.services.metrics import MetricReader
+    from app.services.preflight import Preflight
     from app.services.queue import RunQueue
     from app.services.runs import Runs
+    from app.services.verification import Verification
     from app.store.engine import Store
 
 EXTENSION: Final = "signalbox"
@@ -36,6 +38,8 @@ class Container:
     live: LiveFeed
     access: Access
     doctor: Doctor
+    preflight: Preflight
+    verification: Verification
 
 
 def container() -> Container:

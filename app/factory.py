@@ -32,8 +32,10 @@ from app.services.evolution import Evolution
 from app.services.ingest import Ingest
 from app.services.live import LiveFeed
 from app.services.metrics import MetricReader
+from app.services.preflight import Preflight
 from app.services.queue import RunQueue
 from app.services.runs import Runs
+from app.services.verification import Verification
 from app.sockets import packets
 from app.sockets.driver import MAX_MESSAGE_BYTES, bounded_driver
 from app.sockets.keeper import SocketKeeper
@@ -173,7 +175,7 @@ def _wire(app: APIFlask, settings: Settings, launcher: Launcher, sockets: Socket
             return None
 
     links = Links(server)
-    doctor = Doctor(settings)
+    doctor, preflight, verification = Doctor(settings), Preflight(settings), Verification(settings)
     live = LiveFeed(emit=emit, load_run=load_run)
     ingest = Ingest(store, live)
     queue = RunQueue(store, settings=settings, launcher=launcher, live=live)
@@ -202,7 +204,17 @@ def _wire(app: APIFlask, settings: Settings, launcher: Launcher, sockets: Socket
         live=live,
         access=access,
         doctor=doctor,
+        preflight=preflight,
+        verification=verification,
     )
     app.extensions[BACKGROUND] = Background(
-        store, Compactor(store), live, adoption, queue, SocketKeeper(server, viewer), doctor
+        store,
+        Compactor(store),
+        live,
+        adoption,
+        queue,
+        SocketKeeper(server, viewer),
+        doctor,
+        preflight,
+        verification,
     )

@@ -7,6 +7,7 @@ from typing import Final
 from apiflask import APIFlask
 
 from app.routes import (
+    checking_api,
     datasets_api,
     diagnosis_api,
     doctor_api,
@@ -25,6 +26,7 @@ BLUEPRINTS: Final = (
     recipes_api.bp,
     datasets_api.bp,
     doctor_api.bp,
+    checking_api.bp,
     evolution_api.bp,
     diagnosis_api.bp,
 )

@@ -74,6 +74,7 @@ def create(body: RunRequest, headers: CreationHeaders) -> Response:
         profile=body.profile,
         priority=body.priority,
         idempotency_key=headers.idempotency_key,
+        before_queueing=container().preflight.require if body.preflight == "require" else None,
     )
     return _created(run, status=201 if created else 200)
 

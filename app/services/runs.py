@@ -89,8 +89,11 @@ class Runs(RunReader):
         profile: str = "auto",
         priority: int = 0,
         idempotency_key: str | None = None,
+        before_queueing: Callable[[RunPlan], None] | None = None,
     ) -> tuple[Run, bool]:
         """Queue a new run; with a key that was used before, return the run it made.
+
+        ``before_queueing`` may look at the plan of a run that would be new, and refuse it by raising.
 
         Returns:
             The run, and whether this call created it.
@@ -102,6 +105,8 @@ class Runs(RunReader):
         """
         plan = plan_run(recipe, dataset, params, profile=profile, settings=self._settings)
         wanted_policy = check_policy(policy or {})
+        if before_queueing is not None and not self._was_made(idempotency_key):
+            before_queueing(plan)  # may take seconds: outside of the writer's transaction
 
         def work(session: Session) -> tuple[Run, bool]:
             if idempotency_key is not None:
@@ -124,6 +129,14 @@ class Runs(RunReader):
         if created:
             self._announce(run.id)
         return run, created
+
+    def plan(self, recipe: str, dataset: str, params: Mapping[str, Any], *, profile: str = "auto") -> RunPlan:
+        """What such a request asks to train, checked.
+
+        Raises:
+            InvalidRequest: ``field`` names what is wrong.
+        """
+        return plan_run(recipe, dataset, params, profile=profile, settings=self._settings)
 
     def preview(
         self, recipe: str, dataset: str, params: Mapping[str, Any], *, profile: str = "auto"
@@ -318,6 +331,12 @@ class Runs(RunReader):
         trash = self._settings.instance / "trash"
         trash.mkdir(mode=0o700, exist_ok=True)
         folder.rename(trash / f"{run_id}-{int(time.time())}")
+
+    def _was_made(self, idempotency_key: str | None) -> bool:
+        if idempotency_key is None:
+            return False
+        with self._store.read() as session:
+            return run_rows.find_by_idempotency_key(session, idempotency_key) is not None
 
     def _announce(self, run_id: str) -> None:
         self._live.run_changed(run_id)

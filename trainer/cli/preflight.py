@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 from typing import Any, Final, TextIO
 
+from trainer.cli.cancelling import Cancelled, cancel_on_signals
 from trainer.cli.doctor import table
 from trainer.cli.errors import UsageError
 from trainer.cli.folders import instance
@@ -19,6 +20,7 @@ from trainer.preflight.question import Question
 from trainer.protocol.run_folder import RunPaths, RunSpec
 from trainer.recipes.registry import ParameterError, Recipe, recipes, validate
 
+EXIT_STOPPED: Final = 130
 SHOWN: Final = ("warning", "problem")
 
 
@@ -46,7 +48,11 @@ def main(arguments: argparse.Namespace) -> int:
     if arguments.num_concurrent < 1:
         raise UsageError("--num-concurrent: must be at least 1")
     folder = Path(arguments.instance).resolve() if arguments.instance else instance()
-    report = _report(recipe, arguments, folder)
+    cancel_on_signals()
+    try:
+        report = _report(recipe, arguments, folder)
+    except Cancelled:
+        return EXIT_STOPPED
     if arguments.json:
         print(json.dumps(report))
     else:

@@ -8,25 +8,21 @@ from __future__ import annotations
 
 import argparse
 import json
-import signal
 import sys
 import textwrap
 from pathlib import Path
-from types import FrameType
 from typing import Any, Final
 
+from trainer.cli.cancelling import Cancelled, cancel_on_signals
 from trainer.cli.doctor import COLOURS
 from trainer.cli.errors import UsageError
 from trainer.cli.folders import instance
 from trainer.environment.doctor.check import Check, Verdict
+from trainer.verify.plan import STAGES
 from trainer.verify.rehearsal import LIMIT_S, rehearse
 
 WIDTH: Final = 100
 EXIT_STOPPED: Final = 130
-
-
-class _Cancelled(BaseException):
-    """Somebody wants the end of it; no handler of failures may take it for one."""
 
 
 def add_parser(subparsers: Any) -> None:
@@ -43,13 +39,14 @@ def main(arguments: argparse.Namespace) -> int:
     """0 when every stage passed, 1 when one broke, 130 when it was ended, 2 for wrong use."""
     if not 1 <= arguments.limit <= 24 * 3600:
         raise UsageError("--limit: must be 1 to 86400 seconds")
-    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-        signal.signal(number, _cancel)
+    cancel_on_signals()
     folder = Path(arguments.instance).resolve() if arguments.instance else instance()
     tell = _tell_json if arguments.json else _tell
+    if arguments.json:
+        print(json.dumps({"order": [vars(stage) for stage in STAGES]}), flush=True)
     try:
         report = rehearse(folder, tell=tell, limit_s=arguments.limit, keep=arguments.keep)
-    except _Cancelled:
+    except Cancelled:
         print("ended before the last stage", file=sys.stderr)
         return EXIT_STOPPED
     except OSError as exc:
@@ -60,12 +57,6 @@ def main(arguments: argparse.Namespace) -> int:
     else:
         _print_end(report)
     return 0 if report["verdict"] == Verdict.OK else 1
-
-
-def _cancel(number: int, frame: FrameType | None) -> None:
-    for again in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-        signal.signal(again, signal.SIG_IGN)  # the cleaning up is not to be interrupted
-    raise _Cancelled
 
 
 def _tell_json(check: Check) -> None:
