@@ -11,6 +11,7 @@ from app.routes.inputs import takes_body
 from app.routes.replies import reply
 from app.routes.requests import PreflightRequest
 from app.security.access import requires
+from app.services.run_plan import plan_run
 
 bp = APIBlueprint("checking_api", __name__, url_prefix="/api")
 
@@ -22,8 +23,9 @@ bp = APIBlueprint("checking_api", __name__, url_prefix="/api")
 @bp.doc(tags=["Runs"])
 def preflight(body: PreflightRequest) -> Response:
     """Check a run before it starts; with `smoke` a few real steps are trained and measured."""
-    plan = container().runs.plan(body.recipe, body.dataset, body.params, profile=body.profile)
-    return reply(container().preflight.report(plan, smoke=body.smoke))
+    parts = container()
+    plan = plan_run(body.recipe, body.dataset, body.params, profile=body.profile, settings=parts.settings)
+    return reply(parts.preflight.report(plan, smoke=body.smoke))
 
 
 @bp.get("/verify")

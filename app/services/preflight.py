@@ -69,9 +69,7 @@ class Preflight:
         """
         process = self._launch(plan, smoke)
         limit_s = self._limit_s or (SMOKE_LIMIT_S if smoke else LIMIT_S)
-        timer = threading.Timer(limit_s, process.ask_to_end)
-        timer.daemon = True
-        timer.start()
+        timer = process.limit(limit_s)
         try:
             answer = process.output.read()
         finally:

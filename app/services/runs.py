@@ -130,14 +130,6 @@ class Runs(RunReader):
             self._announce(run.id)
         return run, created
 
-    def plan(self, recipe: str, dataset: str, params: Mapping[str, Any], *, profile: str = "auto") -> RunPlan:
-        """What such a request asks to train, checked.
-
-        Raises:
-            InvalidRequest: ``field`` names what is wrong.
-        """
-        return plan_run(recipe, dataset, params, profile=profile, settings=self._settings)
-
     def preview(
         self, recipe: str, dataset: str, params: Mapping[str, Any], *, profile: str = "auto"
     ) -> dict[str, Any]:

@@ -6,6 +6,7 @@ import contextlib
 import os
 import subprocess
 import tempfile
+import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import IO, Final
@@ -54,10 +55,20 @@ class SideProcess:
             raise ValueError("standard output is a pipe")
         return self._process.stdout
 
+    def limit(self, seconds: float) -> threading.Timer:
+        """Ask it to end when so many seconds have passed, unless the timer is cancelled."""
+        timer = threading.Timer(seconds, self.ask_to_end)
+        timer.daemon = True
+        timer.start()
+        return timer
+
     def ask_to_end(self) -> None:
-        """SIGTERM: it cleans up and leaves."""
+        """SIGTERM: it cleans up and leaves, or is killed after a grace."""
         with contextlib.suppress(OSError):
             self._process.terminate()
+        insistent = threading.Timer(GRACE_S, self.kill)
+        insistent.daemon = True
+        insistent.start()
 
     def kill(self) -> None:
         """End it at once."""
@@ -65,7 +76,7 @@ class SideProcess:
             self._process.kill()
 
     def close(self) -> tuple[int, str]:
-        """Wait until it has ended, killed if it must be; its exit code, and the end of what it complained of."""
+        """Wait until it has ended, killed if it must be; its exit code and the end of its complaints."""
         try:
             code = self._process.wait(GRACE_S)
         except subprocess.TimeoutExpired:

@@ -1,4 +1,4 @@
-"""The rehearsal on the doctor's page: starts ``python -m trainer verify``, follows its stages, keeps its report."""
+"""The rehearsal on the doctor's page: starts ``python -m trainer verify`` and follows its stages."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ class Verification:
         return self.status()
 
     def status(self) -> dict[str, Any]:
-        """What runs, the stages judged so far, why the newest has no report, and the last report with its age."""
+        """What runs, its stages so far, why the newest has no report, the last report and its age."""
         with self._lock:
             status = {
                 "running": self._process is not None,
@@ -116,9 +116,7 @@ class Verification:
 
     def _follow(self, process: SideProcess) -> None:
         """Read the stages as they come, in a thread of its own, and store the report."""
-        timer = threading.Timer(self._limit_s, process.ask_to_end)
-        timer.daemon = True
-        timer.start()
+        timer = process.limit(self._limit_s)
         report: dict[str, Any] | None = None
         for line in process.output:
             report = self._take(line) or report
