@@ -207,7 +207,6 @@ def _wire(app: APIFlask, settings: Settings, launcher: Launcher, sockets: Socket
         preflight=preflight,
         verification=verification,
     )
-    examiners = (doctor, preflight, verification)
     app.extensions[BACKGROUND] = Background(
         store,
         Compactor(store),

@@ -5,6 +5,7 @@ import { formatBytes } from "../lib/format.js";
 import { grouped, parameterOf } from "../lib/parameters.js";
 import { openShell, toastError } from "../lib/shell.js";
 import { Field, ParameterField } from "./new_run/field.js";
+import { Preflight } from "./new_run/preflight.js";
 import { Preview } from "./new_run/preview.js";
 
 const PROFILES = [
@@ -20,6 +21,7 @@ const start = find("#start", HTMLButtonElement);
 const note = find("#start-note", HTMLElement);
 const formError = find("#form-error", HTMLElement);
 const preview = new Preview((error) => showRefusal(error));
+const preflight = new Preflight(body, () => void startRun(true));
 /** @type {any[]} */
 let recipes = [];
 /** @type {any[]} */
@@ -152,6 +154,7 @@ function showRefusal(error) {
 /** @param {boolean} yes */
 function ready(yes) {
   start.disabled = !yes || starting;
+  preflight.ready(yes);
   setText(note, yes ? "The run is queued at once and starts as soon as a slot is free." : "Something above needs a look first.");
 }
 
@@ -169,25 +172,34 @@ const check = debounce(async () => {
 
 function changed() {
   key = newKey();
+  preflight.forget();
   check();
 }
 
-async function startRun() {
+async function startRun(anyway = false) {
   const values = body();
   if (starting || values === null) return;
   starting = true;
   start.disabled = true;
-  setText(start.querySelector("span"), "Starting…");
+  setText(start.querySelector("span"), anyway ? "Starting…" : "Checking…");
   try {
+    if (!anyway && !(await preflight.allows(values))) return restoreStart();
+    setText(start.querySelector("span"), "Starting…");
     const named = name.control.value.trim();
-    const run = await post("/api/runs", named ? { ...values, name: named } : values, { "Idempotency-Key": key });
+    const wish = { ...values, ...(named ? { name: named } : {}), preflight: anyway ? "skip" : "require" };
+    const run = await post("/api/runs", wish, { "Idempotency-Key": key });
     location.assign(`/runs/${encodeURIComponent(run.id)}`);
   } catch (error) {
-    starting = false;
-    setText(start.querySelector("span"), "Start run");
+    restoreStart();
     showRefusal(error);
     ready(true);
   }
+}
+
+function restoreStart() {
+  starting = false;
+  start.disabled = false;
+  setText(start.querySelector("span"), "Start run");
 }
 
 find("#run-form").addEventListener("submit", (event) => {
