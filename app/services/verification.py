@@ -17,7 +17,7 @@ from trainer.protocol.errors import ProtocolError
 from trainer.protocol.files import read_object, write_atomic
 
 REPORT: Final = "verify.json"
-LIMIT_S: Final = 300.0  # the command has a limit of its own; this one is for the command itself
+LIMIT_S: Final = 360.0  # the rehearsal has a limit of its own; this one is for its process
 
 
 class Verification:

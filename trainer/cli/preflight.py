@@ -7,7 +7,7 @@ import json
 import os
 import sys
 from pathlib import Path
-from typing import Any, Final, TextIO
+from typing import Any, Final
 
 from trainer.cli.cancelling import Cancelled, cancel_on_signals
 from trainer.cli.doctor import table
@@ -16,12 +16,11 @@ from trainer.cli.folders import instance
 from trainer.environment.build import PROFILES
 from trainer.environment.doctor.check import Check, Verdict
 from trainer.preflight.examination import examine
+from trainer.preflight.measuring import measure
 from trainer.preflight.question import Question
-from trainer.protocol.run_folder import RunPaths, RunSpec
 from trainer.recipes.registry import ParameterError, Recipe, recipes, validate
 
 EXIT_STOPPED: Final = 130
-SHOWN: Final = ("warning", "problem")
 
 
 def add_parser(subparsers: Any) -> None:
@@ -60,33 +59,6 @@ def main(arguments: argparse.Namespace) -> int:
     return 1 if report["verdict"] == Verdict.PROBLEM else 0
 
 
-def refuse_hopeless(spec: RunSpec, paths: RunPaths, *, force: bool, stream: TextIO | None = None) -> None:
-    """Check the run that is about to start, tell what is amber or red, and refuse what is red.
-
-    Raises:
-        UsageError: something is red and nobody insists; nothing was created.
-    """
-    stream = stream or sys.stderr
-    report = examine(
-        Question(
-            recipe=spec.recipe,
-            dataset=spec.dataset,
-            params=spec.params,
-            datasets_dir=Path(spec.datasets_dir),
-            runs_dir=paths.root.parent,
-            profile=spec.profile,
-            num_concurrent=spec.num_concurrent,
-        )
-    )
-    for check in report["checks"]:
-        if check["verdict"] in SHOWN:
-            print(f"preflight: {check['verdict']}: {check['title']}: {check['found']}", file=stream)
-            if check["remedy"]:
-                print(f"  -> {check['remedy']}", file=stream)
-    if report["verdict"] == Verdict.PROBLEM and not force:
-        raise UsageError("the run was not started: see above; --force starts it anyway")
-
-
 def _report(recipe: Recipe, arguments: argparse.Namespace, folder: Path) -> dict[str, Any]:
     try:
         params = validate(recipe, _settings(arguments.settings))
@@ -95,18 +67,17 @@ def _report(recipe: Recipe, arguments: argparse.Namespace, folder: Path) -> dict
         return {"checks": [check.to_json()], "verdict": "problem", "took_s": 0.0, "outlook": None}
     known = [one.name for one in recipe.builtin_datasets]
     dataset = arguments.dataset
-    return examine(
-        Question(
-            recipe=recipe.name,
-            dataset=dataset if dataset in known else os.path.abspath(dataset),  # noqa: PTH100
-            params=params,
-            datasets_dir=folder / "datasets",
-            runs_dir=folder / "runs",
-            profile=arguments.profile,
-            num_concurrent=arguments.num_concurrent,
-        ),
-        smoke=arguments.smoke,
+    question = Question(
+        recipe=recipe.name,
+        dataset=dataset if dataset in known else os.path.abspath(dataset),  # noqa: PTH100
+        params=params,
+        datasets_dir=folder / "datasets",
+        runs_dir=folder / "runs",
+        profile=arguments.profile,
+        num_concurrent=arguments.num_concurrent,
     )
+    findings = examine(question)
+    return (measure(question, findings) if arguments.smoke else findings).to_json()
 
 
 def _parameter_remedy(recipe: Recipe, error: ParameterError) -> str:

@@ -16,9 +16,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final, TextIO
 
+from trainer.cli.before_run import refuse_hopeless
 from trainer.cli.errors import UsageError
 from trainer.cli.folders import existing_run, instance
-from trainer.cli.preflight import refuse_hopeless
 from trainer.cli.progress_bar import ProgressBar
 from trainer.cli.supervise import EXIT_LOCKED, log_to_stderr
 from trainer.environment.build import PROFILES

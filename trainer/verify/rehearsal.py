@@ -30,7 +30,7 @@ from trainer.verify import plan, proofs
 from trainer.verify.plan import Stage
 from trainer.verify.proofs import Disproved
 
-LIMIT_S: Final = 240.0
+LIMIT_S: Final = 300.0
 BEYOND_CHECKPOINT: Final = 3  # steps done after a checkpoint and lost by the kill
 Tell = Callable[[Check], None]
 
@@ -190,7 +190,8 @@ class Rehearsal:
             self._judged(stage, Verdict.PROBLEM, f"Broke: {exc}.", exc.hint, details)
             raise
         details = {"took_s": round(time.monotonic() - began, 2)}
-        self._judged(stage, Verdict.OK, f"{' '.join(said)}.", "", details)
+        found = " ".join(said)
+        self._judged(stage, Verdict.OK, f"{found[0].upper()}{found[1:]}.", "", details)
 
     def _judged(
         self, stage: Stage, verdict: Verdict, found: str, remedy: str, details: dict[str, Any]

@@ -79,7 +79,8 @@ export class Verify {
 /** @param {{stage: {id: string, title: string}, check: any, isRunning: boolean}} shown */
 function stageRow({ stage, check, isRunning }) {
   if (check) {
-    const row = checkRow(check);
+    const { took_s, ...details } = check.details;
+    const row = checkRow({ ...check, details });
     row.querySelector("h3")?.append(h("span", { class: "muted num stage-time", text: tookOf(check) }));
     return row;
   }

@@ -50,7 +50,9 @@ export class Preflight {
   /** Before a start: whether nothing is red. @param {object} values */
   async allows(values) {
     const report = await this.#ask(values, false);
-    return report !== null && !sorted(report.checks).isRed;
+    const allowed = report !== null && !sorted(report.checks).isRed;
+    if (!allowed) find("#preflight").scrollIntoView({ block: "nearest" });
+    return allowed;
   }
 
   async #check() {
