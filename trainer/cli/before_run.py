@@ -11,6 +11,7 @@ from trainer.environment.doctor.check import Verdict
 from trainer.preflight.examination import examine
 from trainer.preflight.question import Question
 from trainer.protocol.run_folder import RunPaths, RunSpec
+from trainer.recipes.registry import recipes
 
 
 def refuse_hopeless(spec: RunSpec, paths: RunPaths, *, force: bool, stream: TextIO | None = None) -> None:
@@ -22,6 +23,7 @@ def refuse_hopeless(spec: RunSpec, paths: RunPaths, *, force: bool, stream: Text
     findings = examine(
         Question(
             recipe=spec.recipe,
+            declaration=recipes()[spec.recipe].preflight,
             dataset=spec.dataset,
             params=spec.params,
             datasets_dir=Path(spec.datasets_dir),
@@ -32,10 +34,7 @@ def refuse_hopeless(spec: RunSpec, paths: RunPaths, *, force: bool, stream: Text
     )
     for check in findings.checks:
         if check.verdict in (Verdict.WARNING, Verdict.PROBLEM):
-            print(
-                f"preflight: {check.verdict.value}: {check.title}: {check.found}", file=stream or sys.stderr
-            )
-            if check.remedy:
-                print(f"  -> {check.remedy}", file=stream or sys.stderr)
+            said = f"preflight: {check.verdict.value}: {check.title}: {check.found}"
+            print(said, f"  -> {check.remedy}", sep="\n", file=stream or sys.stderr)
     if findings.verdict is Verdict.PROBLEM and not force:
         raise UsageError("the run was not started: see above; --force starts it anyway")

@@ -69,6 +69,7 @@ def _report(recipe: Recipe, arguments: argparse.Namespace, folder: Path) -> dict
     dataset = arguments.dataset
     question = Question(
         recipe=recipe.name,
+        declaration=recipe.preflight,
         dataset=dataset if dataset in known else os.path.abspath(dataset),  # noqa: PTH100
         params=params,
         datasets_dir=folder / "datasets",

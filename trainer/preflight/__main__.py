@@ -20,7 +20,6 @@ from trainer.preflight.declaration import Suspicion, preflight_of
 from trainer.preflight.outlook import Survey
 from trainer.preflight.question import Question
 from trainer.preflight.registry import GENERAL
-from trainer.recipes.registry import recipes
 
 SPARE_S = 1.0  # the stacks are written this long before the limit
 ALARM_S = 5  # and this long after it the kernel ends this process, should its reader be gone
@@ -41,7 +40,7 @@ def main(arguments: list[str]) -> None:
 
 
 def _answer(question: Question, skip: int, out: IO[str]) -> None:
-    declared = preflight_of(recipes()[question.recipe])
+    declared = preflight_of(question.declaration)
     suspicions: list[Suspicion] = [*GENERAL, *declared.suspicions]
     order = [SURVEY, *((one.id, one.title) for one in suspicions)]
     _say(out, {"order": order})

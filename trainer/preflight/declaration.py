@@ -14,7 +14,6 @@ from typing import Any
 from trainer.environment.doctor.check import Check
 from trainer.preflight.outlook import Survey
 from trainer.preflight.question import Question
-from trainer.recipes.registry import Recipe
 
 Look = Callable[[Question, Survey], list[Check]]
 
@@ -50,14 +49,14 @@ class RecipePreflight:
     smoke: Callable[[Mapping[str, Any], int], dict[str, Any]]
 
 
-def preflight_of(recipe: Recipe) -> RecipePreflight:
-    """The declaration that ``recipe`` names.
+def preflight_of(declaration: str) -> RecipePreflight:
+    """The declaration called ``module:NAME``.
 
     Raises:
         TypeError: it names something else.
     """
-    module, _, name = recipe.preflight.partition(":")
+    module, _, name = declaration.partition(":")
     declared = getattr(importlib.import_module(module), name)
     if not isinstance(declared, RecipePreflight):
-        raise TypeError(f"{recipe.preflight} is no RecipePreflight")
+        raise TypeError(f"{declaration} is no RecipePreflight")
     return declared

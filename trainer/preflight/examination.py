@@ -1,4 +1,4 @@
-"""Everything that can be told of a run before it starts, as one report; loads no numpy, as supervisors do not."""
+"""What can be told of a run before it starts, as one report; as light as a supervisor: no numpy."""
 
 from __future__ import annotations
 

@@ -15,6 +15,7 @@ class Question:
 
     Attributes:
         recipe: name of a recipe there is.
+        declaration: ``module:NAME`` of what it knows of its runs; see ``Recipe.preflight``.
         dataset: a built-in name, or a path.
         params: complete and valid for the recipe.
         datasets_dir: built-in datasets and their caches.
@@ -26,6 +27,7 @@ class Question:
     """
 
     recipe: str
+    declaration: str
     dataset: str
     params: dict[str, Any]
     datasets_dir: Path

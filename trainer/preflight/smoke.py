@@ -63,7 +63,7 @@ def _run(question: Question, outlook: Outlook, folder: Any, limit_s: float) -> S
 def _spec(question: Question, outlook: Outlook, name: str) -> RunSpec:
     recipe = recipes()[question.recipe]
     num_steps = min(NUM_STEPS, max(1, outlook.total_steps))
-    params = validate(recipe, preflight_of(recipe).smoke(question.params, num_steps))
+    params = validate(recipe, preflight_of(question.declaration).smoke(question.params, num_steps))
     return RunSpec(
         run_id=name,
         name=name,
