@@ -100,7 +100,7 @@ def test_a_smoke_run_that_dies_is_diagnosed(tmp_path: Path) -> None:
     path.write_text("this is not json\n")
     run = smoke_run(asked, known)
     assert run.check.verdict is Verdict.PROBLEM
-    assert run.check.details["findings"] == ["dataset_refused"]
+    assert run.check.details["findings"][0] == "dataset_refused"
     assert run.check.remedy
     assert any("line 1: is not JSON" in line for line in run.check.details["lines"])
 

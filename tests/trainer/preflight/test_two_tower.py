@@ -82,7 +82,7 @@ def test_a_file_that_cannot_be_used_names_the_place(
 def test_no_file_a_folder_and_a_pipe_are_red_and_a_link_is_followed(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.jsonl")
     for name, words in [
-        ("gone.jsonl", "No such file"),
+        ("gone.jsonl", "No such"),
         (".", "is a folder"),
         ("pipe.jsonl", "not a regular"),
     ]:
@@ -161,7 +161,7 @@ def test_parameters_that_do_not_fit_the_dataset_are_amber(
 def test_same_group_negatives_need_groups(tmp_path: Path) -> None:
     rows = [{"query": f"q{n}", "document": f"d{n}"} for n in range(50)]
     _, own = surveyed(tmp_path, write(tmp_path / "p.jsonl", rows), group_negatives=1)
-    assert "every pair is a group of its own" in one(own, "negatives").found
+    assert "Every pair is a group of its own" in one(own, "negatives").found
 
 
 @pytest.mark.parametrize(

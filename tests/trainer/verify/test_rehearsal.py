@@ -31,11 +31,11 @@ def command(instance: Path, *words: str) -> list[str]:
 
 def processes_of(instance: Path) -> list[int]:
     """Pids of processes that name the folder on their command line."""
-    found = []
-    for process in psutil.process_iter(["cmdline"]):
-        if any(str(instance) in word for word in process.info["cmdline"] or []):
-            found.append(process.pid)
-    return found
+    return [
+        process.pid
+        for process in psutil.process_iter(["cmdline"])
+        if any(str(instance) in word for word in process.info["cmdline"] or [])
+    ]
 
 
 @pytest.fixture(scope="module")
@@ -72,11 +72,9 @@ def test_one_loss_that_differs_in_its_last_bit_is_found(kept: Kept, tmp_path: Pa
     assert count == proofs.last_step(whole)
     (segment,) = segments(whole.spool(Stream.TRAINER))
     lines = segment.read_text(encoding="utf-8").splitlines()
-    number, event = next(
-        (n, json.loads(line))
-        for n, line in enumerate(lines)
-        if LOSS in line and '"step":9,' in line.replace(" ", "")
-    )
+    events = [json.loads(line) for line in lines]
+    number = next(n for n, one in enumerate(events) if one["type"] == "metrics" and one["step"] == 9)
+    event = events[number]
     event["values"][LOSS] = event["values"][LOSS] * (1 + 2**-52)
     lines[number] = json.dumps(event)
     copied = RunPaths(tmp_path / "copy")
