@@ -39,13 +39,19 @@ def main(arguments: argparse.Namespace) -> int:
     """0 when every stage passed, 1 when one broke, 130 when it was ended, 2 for wrong use."""
     if not 1 <= arguments.limit <= 24 * 3600:
         raise UsageError("--limit: must be 1 to 86400 seconds")
-    cancel_on_signals()
+    is_cancelled = cancel_on_signals()
     folder = Path(arguments.instance).resolve() if arguments.instance else instance()
     tell = _tell_json if arguments.json else _tell
     if arguments.json:
         print(json.dumps({"order": [vars(stage) for stage in STAGES]}), flush=True)
     try:
-        report = rehearse(folder, tell=tell, limit_s=arguments.limit, keep=arguments.keep)
+        report = rehearse(
+            folder,
+            tell=tell,
+            limit_s=arguments.limit,
+            keep=arguments.keep,
+            is_cancelled=is_cancelled,
+        )
     except Cancelled:
         print("ended before the last stage", file=sys.stderr)
         return EXIT_STOPPED

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import signal
+import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -38,13 +39,23 @@ Tell = Callable[[Check], None]
 class Rehearsal:
     """One rehearsal in a folder that is thrown away."""
 
-    def __init__(self, folder: Path, *, datasets_dir: Path, tell: Tell, deadline: float) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        datasets_dir: Path,
+        tell: Tell,
+        deadline: float,
+        is_cancelled: threading.Event,
+    ) -> None:
         """Args:
         folder: empty, for everything.
         datasets_dir: where the corpus is kept, or will be.
         tell: called with every stage as soon as it is judged.
         deadline: of all stages together, ``time.monotonic()``.
+        is_cancelled: set when somebody wants the end, which ends the building of the corpus.
         """
+        self._is_cancelled = is_cancelled
         self._folder, self._datasets_dir = folder, datasets_dir
         self._tell, self._deadline = tell, deadline
         self._runs: list[Supervised] = []
@@ -74,12 +85,21 @@ class Rehearsal:
             was_kept = python_docs.kept(self._datasets_dir) is not None
             began = time.monotonic()
             try:
-                corpus = python_docs.load(self._datasets_dir, lambda _detail, _fraction: None)
+                corpus = python_docs.load(self._datasets_dir, self._go_on)
             except DatasetError as exc:
                 raise Disproved(str(exc), "Check that the instance folder can be written.") from exc
             count = plan.write_slice(corpus, self._slice)
             how = "kept from before" if was_kept else f"built in {time.monotonic() - began:.1f} s"
             said.append(f"{len(corpus):,} pairs, {how}; a slice of {count:,}")
+
+    def _go_on(self, detail: str, fraction: float) -> None:
+        """Called from the threads that build the corpus.
+
+        Raises:
+            DatasetError: there is no time for it.
+        """
+        if self._is_cancelled.is_set() or self._left() <= 0:
+            raise DatasetError(f"the time was over while {detail}, at {fraction:.0%}")
 
     def _train_and_kill(self) -> None:
         whole = self._start(plan.two_epochs("whole", self._slice, self._datasets_dir))
@@ -201,7 +221,14 @@ class Rehearsal:
         self._tell(check)
 
 
-def rehearse(instance: Path, *, tell: Tell, limit_s: float = LIMIT_S, keep: bool = False) -> dict[str, Any]:
+def rehearse(
+    instance: Path,
+    *,
+    tell: Tell,
+    limit_s: float = LIMIT_S,
+    keep: bool = False,
+    is_cancelled: threading.Event | None = None,
+) -> dict[str, Any]:
     """Rehearse in a throw-away folder of ``instance``; the caller must be the main thread.
 
     Args:
@@ -209,6 +236,7 @@ def rehearse(instance: Path, *, tell: Tell, limit_s: float = LIMIT_S, keep: bool
         tell: called with every stage as soon as it is judged.
         limit_s: for everything.
         keep: leave the folder for looking at it.
+        is_cancelled: set by whoever interrupts the main thread.
     Returns:
         ``{"stages", "verdict", "took_s", "folder"}``; folder is None unless it was kept.
     Raises:
@@ -222,7 +250,13 @@ def rehearse(instance: Path, *, tell: Tell, limit_s: float = LIMIT_S, keep: bool
         tell(check)
 
     with scratch_folder(instance, "verify", keep=keep) as folder:
-        rehearsal = Rehearsal(folder, datasets_dir=instance / "datasets", tell=take, deadline=began + limit_s)
+        rehearsal = Rehearsal(
+            folder,
+            datasets_dir=instance / "datasets",
+            tell=take,
+            deadline=began + limit_s,
+            is_cancelled=is_cancelled or threading.Event(),
+        )
         try:
             rehearsal.run()
         finally:

@@ -43,9 +43,8 @@ def finished(one: Verification) -> dict[str, Any]:
 
 
 def test_stages_are_shown_as_they_come_and_the_report_is_kept(settings: Settings, tmp_path: Path) -> None:
-    gate = (
-        f"import pathlib, time\nwhile not pathlib.Path({str(tmp_path / 'go')!r}).exists(): time.sleep(0.01)\n"
-    )
+    go = str(tmp_path / "go")
+    gate = f"import pathlib, time\nwhile not pathlib.Path({go!r}).exists(): time.sleep(0.01)\n"
     one = opened(settings, saying(ORDER) + saying({"stage": STAGE}) + gate + saying(REPORT))
     first, second = one.rehearse(), one.rehearse()
     assert (first["running"], second["started_at"]) == (True, first["started_at"])
