@@ -193,7 +193,7 @@ def _wire(app: APIFlask, settings: Settings, launcher: Launcher, sockets: Socket
     viewer = Viewer(access=access, live=live, settings=settings)
     server.register_namespace(viewer)
     server.register_namespace(Uplink(access=access, ingest=ingest, links=links))
-    app.extensions[EXTENSION] = Container(
+    parts = Container(
         settings=settings,
         store=store,
         ingest=ingest,
@@ -207,14 +207,13 @@ def _wire(app: APIFlask, settings: Settings, launcher: Launcher, sockets: Socket
         preflight=preflight,
         verification=verification,
     )
-    app.extensions[BACKGROUND] = Background(
-        store,
-        Compactor(store),
-        live,
-        adoption,
-        queue,
-        SocketKeeper(server, viewer),
-        doctor,
-        preflight,
-        verification,
+    app.extensions[EXTENSION] = parts
+    app.extensions[BACKGROUND] = _background(parts, adoption, SocketKeeper(server, viewer))
+
+
+def _background(parts: Container, adoption: Adoption, keeper: SocketKeeper) -> Background:
+    """Everything with threads or processes of its own, in the order in which it starts."""
+    return Background(
+        *(parts.store, Compactor(parts.store), parts.live, adoption, parts.queue, keeper),
+        *(parts.doctor, parts.preflight, parts.verification),
     )

@@ -91,9 +91,7 @@ class Runs(RunReader):
         idempotency_key: str | None = None,
         before_queueing: Callable[[RunPlan], None] | None = None,
     ) -> tuple[Run, bool]:
-        """Queue a new run; with a key that was used before, return the run it made.
-
-        ``before_queueing`` may look at the plan of a run that would be new, and refuse it by raising.
+        """Queue a new run, unless ``before_queueing`` raises; with a key used before, return its run.
 
         Returns:
             The run, and whether this call created it.
@@ -105,8 +103,7 @@ class Runs(RunReader):
         """
         plan = plan_run(recipe, dataset, params, profile=profile, settings=self._settings)
         wanted_policy = check_policy(policy or {})
-        if before_queueing is not None and not self._was_made(idempotency_key):
-            before_queueing(plan)  # may take seconds: outside of the writer's transaction
+        self._ask_about(plan, before_queueing, idempotency_key)  # may take seconds: not inside the writer
 
         def work(session: Session) -> tuple[Run, bool]:
             if idempotency_key is not None:
@@ -324,11 +321,15 @@ class Runs(RunReader):
         trash.mkdir(mode=0o700, exist_ok=True)
         folder.rename(trash / f"{run_id}-{int(time.time())}")
 
-    def _was_made(self, idempotency_key: str | None) -> bool:
-        if idempotency_key is None:
-            return False
-        with self._store.read() as session:
-            return run_rows.find_by_idempotency_key(session, idempotency_key) is not None
+    def _ask_about(self, plan: RunPlan, ask: Callable[[RunPlan], None] | None, key: str | None) -> None:
+        """Let ``ask`` refuse a new run; one that a repeated request has made already is not asked about."""
+        if ask is None:
+            return
+        if key is not None:
+            with self._store.read() as session:
+                if run_rows.find_by_idempotency_key(session, key) is not None:
+                    return
+        ask(plan)
 
     def _announce(self, run_id: str) -> None:
         self._live.run_changed(run_id)
