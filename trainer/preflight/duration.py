@@ -27,8 +27,8 @@ WITHOUT_WEIGHT: Final = frozenset({
     "best_metric", "patience",
 })  # fmt: skip
 LEAST_STEPS: Final = 20  # a shorter run says little about the time of a step
-MATRIX: Final = 512
-TRIALS: Final = 8
+MATRIX: Final = 256
+TRIALS: Final = 12
 START_S: Final = 8.0  # loading libraries and dataset
 FASTEST, SLOWEST = 1.0, 3.0  # a step takes so many times what its multiplications alone would take
 
@@ -87,7 +87,7 @@ def of_arithmetic(outlook: Outlook, *, flop_per_s: float) -> Check:
 
 
 def measure_flop_per_cpu_s() -> float:
-    """Float32 multiplications and additions per second of one core, in some 20 ms of its own."""
+    """Float32 multiplications and additions per second of one core, in a few ms of its own."""
     generator = np.random.default_rng(0)
     matrix = generator.standard_normal((MATRIX, MATRIX), dtype=np.float32)
     best = float("inf")
