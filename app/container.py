@@ -16,8 +16,10 @@ if TYPE_CHECKING:
     from app.services.ingest import Ingest
     from app.services.live import LiveFeed
     from app.services.metrics import MetricReader
+    from app.services.preflight import Preflight
     from app.services.queue import RunQueue
     from app.services.runs import Runs
+    from app.services.verification import Verification
     from app.services.webhook import Webhook
     from app.store.engine import Store
 
@@ -40,6 +42,8 @@ class Container:
     doctor: Doctor
     alerts: Alerts
     webhook: Webhook
+    preflight: Preflight
+    verification: Verification
 
 
 def container() -> Container:

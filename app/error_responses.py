@@ -96,7 +96,7 @@ def on_unforeseen(error: Exception) -> Response:
     return _respond(500, {"code": "internal", "message": message})
 
 
-def _respond(status: int, body: dict[str, str]) -> Response:
+def _respond(status: int, body: dict[str, Any]) -> Response:
     if request.path.startswith(_EVOLUTION):  # clients of the original system print ``error`` as it is
         rest = {name: value for name, value in body.items() if name != "message"}
         return _json(status, {"error": body["message"], **rest})

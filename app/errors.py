@@ -2,6 +2,7 @@
 
     SignalboxError
     ├── InvalidRequest      422  a value is wrong; ``field`` names it
+    │   └── PreflightRed         a run that cannot succeed; ``checks`` say why
     ├── Unauthenticated     401  nobody is logged in
     ├── Forbidden           403  somebody is, but may not do this
     ├── NotFound            404  ``hint`` names what does exist
@@ -16,6 +17,9 @@ Services and store raise these; ``factory`` turns them into responses in one pla
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 
 class SignalboxError(Exception):
     """An error a person can act on."""
@@ -29,9 +33,9 @@ class SignalboxError(Exception):
         self.field = field
         self.hint = hint
 
-    def to_json(self) -> dict[str, dict[str, str]]:
+    def to_json(self) -> dict[str, dict[str, Any]]:
         """``{"error": {"code", "message", "field"?, "hint"?}}``, the one shape of REST errors."""
-        body = {"code": self.code, "message": self.message}
+        body: dict[str, Any] = {"code": self.code, "message": self.message}
         if self.field is not None:
             body["field"] = self.field
         if self.hint is not None:
@@ -43,6 +47,24 @@ class InvalidRequest(SignalboxError):
     """A value of the request is wrong."""
 
     status, code = 422, "invalid"
+
+
+class PreflightRed(InvalidRequest):
+    """The run would fail, or its numbers could not be trusted; ``checks`` are the red findings."""
+
+    code = "preflight"
+
+    def __init__(self, checks: Sequence[Mapping[str, Any]]) -> None:
+        found = "; ".join(f"{check['title']}: {check['found']}" for check in checks)
+        super().__init__(
+            f"the preflight is red: {found}",
+            hint='Put it right, or send "preflight": "skip" to start anyway.',
+        )
+        self.checks = [dict(check) for check in checks]
+
+    def to_json(self) -> dict[str, dict[str, Any]]:
+        """The usual shape, with ``checks`` beside the message."""
+        return {"error": {**super().to_json()["error"], "checks": self.checks}}
 
 
 class Unauthenticated(SignalboxError):

@@ -33,9 +33,11 @@ from app.services.evolution import Evolution
 from app.services.ingest import Ingest
 from app.services.live import LiveFeed
 from app.services.metrics import MetricReader
+from app.services.preflight import Preflight
 from app.services.queue import RunQueue
 from app.services.run_reader import RunReader
 from app.services.runs import Runs
+from app.services.verification import Verification
 from app.services.webhook import Webhook
 from app.sockets import packets
 from app.sockets.driver import MAX_MESSAGE_BYTES, bounded_driver
@@ -170,7 +172,7 @@ def _wire(app: APIFlask, settings: Settings, launcher: Launcher, sockets: Socket
         server.emit(event, payload, room=rooms, namespace=VIEWER_NAMESPACE)
 
     links = Links(server)
-    doctor = Doctor(settings)
+    doctor, preflight, verification = Doctor(settings), Preflight(settings), Verification(settings)
     live = LiveFeed(emit=emit, load_run=RunReader(store).load_json)
     webhook = Webhook(store, settings=settings)
     ingest = Ingest(store, AlertBell(live, webhook=webhook))
@@ -189,7 +191,7 @@ def _wire(app: APIFlask, settings: Settings, launcher: Launcher, sockets: Socket
     viewer = Viewer(access=access, live=live, settings=settings)
     server.register_namespace(viewer)
     server.register_namespace(Uplink(access=access, ingest=ingest, links=links))
-    app.extensions[EXTENSION] = Container(
+    parts = Container(
         settings=settings,
         store=store,
         ingest=ingest,
@@ -200,9 +202,18 @@ def _wire(app: APIFlask, settings: Settings, launcher: Launcher, sockets: Socket
         live=live,
         access=access,
         doctor=doctor,
+        preflight=preflight,
+        verification=verification,
         alerts=Alerts(store, live=live),
         webhook=webhook,
     )
-    app.extensions[BACKGROUND] = Background(
-        store, Compactor(store), live, adoption, queue, SocketKeeper(server, viewer), doctor, webhook
+    app.extensions[EXTENSION] = parts
+    app.extensions[BACKGROUND] = _background(parts, adoption, SocketKeeper(server, viewer))
+
+
+def _background(parts: Container, adoption: Adoption, keeper: SocketKeeper) -> Background:
+    """Everything with threads or processes of its own, in the order in which it starts."""
+    return Background(
+        *(parts.store, Compactor(parts.store), parts.live, adoption, parts.queue, keeper),
+        *(parts.doctor, parts.preflight, parts.verification, parts.webhook),
     )

@@ -16,7 +16,10 @@ from typing import Final
 
 from trainer.cli.errors import UsageError
 
-COMMANDS: Final = ("run", "supervise", "drain", "stop", "recipes", "datasets", "doctor", "diagnose")
+COMMANDS: Final = (
+    *("run", "preflight", "verify", "supervise", "drain", "stop"),
+    *("recipes", "datasets", "doctor", "diagnose"),
+)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

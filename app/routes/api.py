@@ -8,6 +8,7 @@ from apiflask import APIFlask
 
 from app.routes import (
     alerts_api,
+    checking_api,
     datasets_api,
     diagnosis_api,
     doctor_api,
@@ -27,6 +28,7 @@ BLUEPRINTS: Final = (
     recipes_api.bp,
     datasets_api.bp,
     doctor_api.bp,
+    checking_api.bp,
     evolution_api.bp,
     diagnosis_api.bp,
     alerts_api.bp,

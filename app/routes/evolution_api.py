@@ -48,6 +48,7 @@ _SWAPPED_ANSWERS: Final[_Answers] = {
         "content": {"application/json": {"schema": {"$ref": "#/components/schemas/EvolutionAnswer"}}},
     },
 }
+_OF_A_DATASET_CALLED_SNAPSHOT: Final[_Answers] = {308: _SWAPPED_ANSWERS[308]}  # taken for a swapped address
 bp = APIBlueprint("evolution_api", __name__, url_prefix="/api/evolution")
 
 
@@ -113,7 +114,7 @@ def examples(dataset: str, query: ExamplesQuery) -> Response:
 @requires("viewer")
 @takes_query(EvolutionQuery)
 @bp.output(EvolutionAnswer)
-@bp.doc(tags=["Evolution"])
+@bp.doc(tags=["Evolution"], responses=_OF_A_DATASET_CALLED_SNAPSHOT)
 def example(dataset: str, example_id: str, query: EvolutionQuery) -> Response:
     """Show one example's way through all snapshots."""
     return reply(container().evolution.example(dataset, example_id, run=query.run))

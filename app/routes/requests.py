@@ -70,6 +70,15 @@ class RunRequest(TrainingRequest):
     tags: Tags = Field(default_factory=list)
     policy: Policy = Field(default_factory=Policy)
     priority: Priority = 0
+    preflight: Literal["skip", "require"] = Field(
+        default="skip", description="'require' refuses a run whose preflight is red, with the findings."
+    )
+
+
+class PreflightRequest(RunRequest):
+    """A run that is to be checked, not queued."""
+
+    smoke: bool = Field(default=False, description="Also train a few real steps and measure them.")
 
 
 class DiagnosisRequest(Body):

@@ -75,6 +75,7 @@ def create(body: RunRequest, headers: CreationHeaders) -> Response:
         environment=body.environment,
         priority=body.priority,
         idempotency_key=headers.idempotency_key,
+        before_queueing=container().preflight.require if body.preflight == "require" else None,
     )
     return _created(run, status=201 if created else 200)
 

@@ -16,19 +16,17 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping
-from pathlib import Path
+from collections.abc import Callable, Iterable
 from typing import IO, Any, Final
 
 from app.config import Settings
 from app.errors import Conflict, Unavailable
-from trainer.environment.build import build
+from app.services.side_process import ROOT, side_environment
 from trainer.environment.doctor.leftover_processes import end, find
 from trainer.environment.doctor.leftovers import judge
 from trainer.protocol.errors import ProtocolError
 from trainer.protocol.files import read_object, write_atomic
 
-ROOT: Final = Path(__file__).resolve().parents[2]
 REPORT: Final = "doctor.json"
 LIMIT_S: Final = 120.0  # every probe has a limit of its own; this one is for the doctor itself
 MAX_GRACE_S: Final = 10.0  # somebody waits for the answer
@@ -134,7 +132,7 @@ class Doctor:
                 stdout=answer,
                 stderr=complaint,
                 cwd=ROOT,
-                env=_environment(os.environ),
+                env=side_environment(os.environ),
                 start_new_session=True,
             )
         except OSError as exc:
@@ -193,12 +191,6 @@ def _report(answer: IO[bytes]) -> dict[str, Any]:
     if not isinstance(report, dict) or not isinstance(report.get("checks"), list):
         raise ValueError("no report")
     return report
-
-
-def _environment(environ: Mapping[str, str]) -> dict[str, str]:
-    """What a trainer may inherit, so that no secret of the server gets through."""
-    passed = {one.name: one.value for one in build(inherited=environ) if one.source == "inherited"}
-    return {**passed, "PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": "1"}
 
 
 def _renewed(report: dict[str, Any], leftovers: dict[str, Any]) -> dict[str, Any]:

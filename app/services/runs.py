@@ -19,8 +19,8 @@ from app.config import Settings
 from app.domain.run_states import ACTIVE, ENDED, RESUMABLE, RunState
 from app.errors import Conflict, Unavailable
 from app.launchers.launcher import Launcher
+from app.services.new_runs import check_room, default_name, made_before, new_run
 from app.services.queue import RunFeed
-from app.services.run_ids import new_run_id
 from app.services.run_plan import RunPlan, plan_run, preview_of
 from app.services.run_policy import check_policy
 from app.services.run_reader import RunReader
@@ -30,7 +30,6 @@ from app.store.models import Run
 from trainer.protocol.events import Command, Phase
 from trainer.protocol.run_folder import RunPaths
 
-MAX_QUEUED: Final = 1000
 KILL_SIGNAL: Final = signal.SIGQUIT
 WIND_UP_S: Final = 4.0  # what a supervisor whose run has ended gets to leave
 _STOPPABLE: Final = ACTIVE - {RunState.STOPPING}
@@ -90,8 +89,9 @@ class Runs(RunReader):
         environment: Mapping[str, object] | None = None,
         priority: int = 0,
         idempotency_key: str | None = None,
+        before_queueing: Callable[[RunPlan], None] | None = None,
     ) -> tuple[Run, bool]:
-        """Queue a new run; with a key that was used before, return the run it made.
+        """Queue a new run, unless ``before_queueing`` raises; with a key used before, return its run.
 
         Returns:
             The run, and whether this call created it.
@@ -105,17 +105,16 @@ class Runs(RunReader):
             recipe, dataset, params, profile=profile, settings=self._settings, environment=environment
         )
         wanted_policy = check_policy(policy or {})
+        self._ask_about(plan, before_queueing, idempotency_key)  # may take seconds: not inside the writer
 
         def work(session: Session) -> tuple[Run, bool]:
-            if idempotency_key is not None:
-                earlier = run_rows.find_by_idempotency_key(session, idempotency_key)
-                if earlier is not None:
-                    _check_same(earlier, plan)
-                    return earlier, False
-            _check_room(session)
-            run = _new_run(
+            earlier = made_before(session, idempotency_key, plan)
+            if earlier is not None:
+                return earlier, False
+            check_room(session)
+            run = new_run(
                 plan,
-                name=name or _default_name(session, plan),
+                name=name or default_name(session, plan),
                 tags=list(tags),
                 policy=wanted_policy,
                 priority=priority,
@@ -336,52 +335,16 @@ class Runs(RunReader):
         trash.mkdir(mode=0o700, exist_ok=True)
         folder.rename(trash / f"{run_id}-{int(time.time())}")
 
+    def _ask_about(self, plan: RunPlan, ask: Callable[[RunPlan], None] | None, key: str | None) -> None:
+        """Let ``ask`` refuse a new run; one that a repeated request has made already is not asked about."""
+        if ask is None:
+            return
+        if key is not None:
+            with self._store.read() as session:
+                if run_rows.find_by_idempotency_key(session, key) is not None:
+                    return
+        ask(plan)
+
     def _announce(self, run_id: str) -> None:
         self._live.run_changed(run_id)
         self._wake_queue()
-
-
-def _new_run(plan: RunPlan, **values: Any) -> Run:
-    now = time.time()
-    return Run(
-        id=new_run_id(now=now),
-        recipe=plan.recipe.name,
-        dataset=plan.dataset,
-        params=plan.params,
-        profile=plan.profile,
-        environment=plan.environment,
-        rungs=[],
-        state=RunState.QUEUED.value,
-        created_at=now,
-        queued_at=now,
-        latest={},
-        **values,
-    )
-
-
-def _check_same(earlier: Run, plan: RunPlan) -> None:
-    before = (earlier.recipe, earlier.dataset, earlier.params, earlier.environment)
-    if before != (plan.recipe.name, plan.dataset, plan.params, plan.environment):
-        raise Conflict(
-            f"This Idempotency-Key made run {earlier.id} with other settings.",
-            hint="Use a fresh key for a new run.",
-        )
-
-
-def _check_room(session: Session) -> None:
-    _, num_queued = run_rows.list_runs(session, states=[RunState.QUEUED], limit=1, offset=0)
-    if num_queued >= MAX_QUEUED:
-        raise Unavailable(f"{num_queued} runs are waiting already.", hint="Stop some of them first.")
-
-
-def _default_name(session: Session, plan: RunPlan) -> str:
-    _, num_earlier = run_rows.list_runs(
-        session, recipe=plan.recipe.name, dataset=plan.dataset, limit=1, offset=0
-    )
-    number = num_earlier + 1
-    while True:
-        name = f"{plan.recipe.name} on {plan.dataset_title} #{number}"
-        matches, _ = run_rows.list_runs(session, q=name, limit=100, offset=0)
-        if all(run.name != name for run in matches):
-            return name
-        number += 1

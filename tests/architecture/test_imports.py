@@ -35,7 +35,11 @@ def test_the_web_process_loads_no_training_library() -> None:
 
 @pytest.mark.process
 @pytest.mark.parametrize(
-    "package", ["protocol", "recipes", "environment", "supervisor", "telemetry", "diagnosis", "cli"]
+    "package",
+    [
+        *("protocol", "recipes", "environment", "supervisor", "telemetry", "diagnosis", "cli"),
+        *("preflight", "verify"),
+    ],
 )
 def test_light_parts_of_the_trainer_load_no_training_library(package: str) -> None:
     modules = modules_of(f"trainer/{package}")

@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final, TextIO
 
+from trainer.cli.before_run import refuse_hopeless
 from trainer.cli.errors import UsageError
 from trainer.cli.folders import existing_run, instance
 from trainer.cli.own_environment import checked_environment, warn
@@ -46,6 +47,7 @@ def add_parser(subparsers: Any) -> None:
         "--set", action="append", default=[], metavar="NAME=VALUE", dest="settings", help="may be repeated"
     )
     parser.add_argument("--run-dir", metavar="DIR", help="default: a new folder in the instance folder")
+    parser.add_argument("--force", action="store_true", help="start although the preflight is red")
     parser.add_argument("--resume", action="store_true", help="go on with the run in --run-dir")
     parser.add_argument("--profile", choices=PROFILES, default="auto", help="environment of the trainer")
     parser.add_argument(
@@ -123,6 +125,7 @@ def _created(arguments: argparse.Namespace, recipe: Recipe) -> RunPaths:
         environment=environment,
     )
     warn(spec, sys.stderr)
+    refuse_hopeless(spec, paths, force=arguments.force)
     try:
         spec.save(paths)
     except OSError as exc:

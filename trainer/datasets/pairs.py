@@ -11,6 +11,7 @@ import csv
 import hashlib
 import json
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -29,6 +30,26 @@ _MISSING: Final = frozenset({"nan", "null", "none", "n/a", "<na>"})
 Row = tuple[int, dict[str, Any]]  # number of the row's last line in the file, and its cells
 
 
+@dataclass(frozen=True)
+class Head:
+    """The first pairs of a file, and how far they reach.
+
+    Attributes:
+        pairs: as many whole rows as were read.
+        read_bytes: bytes that hold them.
+        file_bytes: bytes of the whole file.
+    """
+
+    pairs: TextPairs
+    read_bytes: int
+    file_bytes: int
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether that is all there is."""
+        return self.read_bytes >= self.file_bytes
+
+
 def read(path: Path, tell: Tell) -> TextPairs:
     """Read all pairs of ``path``.
 
@@ -38,11 +59,21 @@ def read(path: Path, tell: Tell) -> TextPairs:
     Raises:
         DatasetError: names file, line and column of what is wrong.
     """
+    return read_head(path, tell, max_bytes=None).pairs
+
+
+def read_head(path: Path, tell: Tell, *, max_bytes: int | None) -> Head:
+    """Read the rows that begin within the first ``max_bytes`` of ``path``, checked as :func:`read` does.
+
+    Raises:
+        DatasetError: names file, line and column of what is wrong in them.
+    """
     size = check_regular(path)
+    progress = _Progress(tell, path, size)
     columns: dict[str, list[str]] = {name: [] for name in (*REQUIRED, *OPTIONAL)}
     first_line_of: dict[str, int] = {}
     try:
-        for line, cells in _rows(path, _Progress(tell, path, size)):
+        for line, cells in _rows(path, progress):
             for name, cell in _checked(path, line, cells, number=len(columns["id"]) + 1).items():
                 columns[name].append(cell)
             first = first_line_of.setdefault(columns["id"][-1], line)
@@ -50,12 +81,16 @@ def read(path: Path, tell: Tell) -> TextPairs:
                 raise _wrong(
                     path, line, "id", f"{_shown(columns['id'][-1])} is already the id of line {first}"
                 )
+            if max_bytes is not None and progress.done_bytes >= max_bytes:
+                break
+        else:
+            size = progress.done_bytes  # it may have grown meanwhile
     except OSError as exc:
         raise unreadable(path, exc) from exc
     if not columns["id"]:
         raise DatasetError(f"{path}: holds no pair")
     content = json.dumps(columns, sort_keys=True).encode()
-    return TextPairs(
+    pairs = TextPairs(
         name=path.stem,
         ids=columns["id"],
         queries=columns["query"],
@@ -64,6 +99,7 @@ def read(path: Path, tell: Tell) -> TextPairs:
         groups=columns["group"],
         content_hash=hashlib.sha256(content).hexdigest(),
     )
+    return Head(pairs, progress.done_bytes, size)
 
 
 class _Progress:
@@ -71,13 +107,13 @@ class _Progress:
 
     def __init__(self, tell: Tell, path: Path, size: int) -> None:
         self._tell, self._path, self._size = tell, path, size
-        self._done = self._lines = 0
+        self.done_bytes = self._lines = 0
 
     def line(self, num_bytes: int) -> None:
-        self._done += num_bytes
+        self.done_bytes += num_bytes
         self._lines += 1
         if self._lines % _TELL_EVERY == 0:
-            self._tell(f"reading {self._path.name}", min(1.0, self._done / self._size))
+            self._tell(f"reading {self._path.name}", min(1.0, self.done_bytes / self._size))
 
 
 def _rows(path: Path, progress: _Progress) -> Iterator[Row]:

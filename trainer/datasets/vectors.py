@@ -12,8 +12,10 @@ from __future__ import annotations
 
 import hashlib
 import zipfile
+import zlib
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import IO, Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +28,10 @@ _REQUIRED: Final = {"query_vectors": (2, 3), "document_vectors": (2,)}
 _OPTIONAL: Final = ("groups", "ids", "query_texts", "document_titles")
 _CHUNK: Final = 4096
 _MIN_ROWS: Final = 2
+_UNREADABLE: Final = (
+    *(ValueError, EOFError, NotImplementedError),
+    *(zipfile.BadZipFile, zipfile.LargeZipFile, zlib.error),
+)
 
 
 def read(path: Path, tell: Tell) -> VectorPairs:
@@ -49,12 +55,76 @@ def read(path: Path, tell: Tell) -> VectorPairs:
             labels = {name: _labels(path, name, arrays[name]) for name in _OPTIONAL if name in arrays.files}
     except OSError as exc:
         raise unreadable(path, exc) from exc
-    except (ValueError, EOFError, zipfile.BadZipFile, zipfile.LargeZipFile, NotImplementedError) as exc:
+    except _UNREADABLE as exc:
         if isinstance(exc, DatasetError):
             raise
         raise DatasetError(f"{path}: is not a readable NPZ file ({exc})") from exc
     tell(f"reading {path.name}", 0.9)
     return _pairs(path, queries if queries.ndim == 3 else queries[:, None, :], documents, labels)
+
+
+@dataclass(frozen=True)
+class Head:
+    """What the headers of an NPZ file say, its labels, and its first rows, checked as :func:`read` does.
+
+    Attributes:
+        query_shape: (N, T, D); T = 1 where the file has single vectors.
+        document_shape: (N, D').
+        labels: the optional arrays there are, N texts each.
+        first: the first pairs.
+    """
+
+    query_shape: tuple[int, ...]
+    document_shape: tuple[int, ...]
+    labels: dict[str, list[str]]
+    first: VectorPairs
+
+
+def read_head(path: Path, *, num_rows: int) -> Head:
+    """Read the headers, the labels and the first ``num_rows`` rows of both sides of ``path``.
+
+    Raises:
+        DatasetError: names file, array and row of what is wrong in them.
+    """
+    check_regular(path)
+    try:
+        with zipfile.ZipFile(path) as archive:
+            shapes = _check_headers(path, archive)
+            queries = _first_rows(path, archive, "query_vectors", num_rows)
+            documents = _first_rows(path, archive, "document_vectors", num_rows)
+        with np.load(path, allow_pickle=False) as arrays:
+            labels = {name: _labels(path, name, arrays[name]) for name in _OPTIONAL if name in arrays.files}
+    except OSError as exc:
+        raise unreadable(path, exc) from exc
+    except _UNREADABLE as exc:
+        if isinstance(exc, DatasetError):
+            raise
+        raise DatasetError(f"{path}: is not a readable NPZ file ({exc})") from exc
+    shape = shapes["query_vectors"]
+    return Head(
+        query_shape=shape if len(shape) == 3 else (shape[0], 1, shape[1]),
+        document_shape=shapes["document_vectors"],
+        labels=labels,
+        first=_pairs(
+            path,
+            queries if queries.ndim == 3 else queries[:, None, :],
+            documents,
+            {name: some[: len(documents)] for name, some in labels.items()},
+        ),
+    )
+
+
+def _first_rows(path: Path, archive: zipfile.ZipFile, name: str, num_rows: int) -> NDArray[np.float32]:
+    """The first rows of an array whose header is sound, without unpacking the rest."""
+    member = name if name in archive.namelist() else f"{name}.npy"
+    with archive.open(member) as file:
+        shape, is_fortran, dtype = _read_header(file)
+        if is_fortran:  # its rows lie apart: there is no head to read
+            with np.load(path, allow_pickle=False) as arrays:
+                return _vectors(path, name, arrays[name][:num_rows])
+        wanted = (min(num_rows, shape[0]), *shape[1:])
+        raw = file.read(int(np.prod(wanted)) * dtype.itemsize)
+    return _vectors(path, name, np.frombuffer(raw, dtype=dtype).reshape(wanted))
 
 
 def _pairs(
@@ -83,8 +153,8 @@ def _pairs(
     )
 
 
-def _check_headers(path: Path, archive: zipfile.ZipFile) -> None:
-    """Look at shapes and types before any array is read, so that nothing huge or unsafe is.
+def _check_headers(path: Path, archive: zipfile.ZipFile) -> dict[str, tuple[int, ...]]:
+    """Look at shapes and types before any array is read, so that nothing huge or unsafe is; the shapes.
 
     Raises:
         DatasetError: an array is missing, misshapen, of a wrong type, or cut short.
@@ -107,15 +177,21 @@ def _check_headers(path: Path, archive: zipfile.ZipFile) -> None:
             raise DatasetError(f"{path}, {name}: has {shape[0]:,} rows, query_vectors has {num_rows:,}")
     if num_rows < _MIN_ROWS:
         raise DatasetError(f"{path}: holds {num_rows} pairs, at least {_MIN_ROWS} are needed")
+    return shapes
+
+
+def _read_header(file: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+    """Shape, whether columns come first, and type."""
+    version = np.lib.format.read_magic(file)
+    read_header = (
+        np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+    )
+    return read_header(file)
 
 
 def _check_header(path: Path, archive: zipfile.ZipFile, name: str, member: str) -> tuple[int, ...]:
     with archive.open(member) as file:
-        version = np.lib.format.read_magic(file)
-        read_header = (
-            np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-        )
-        shape, _, dtype = read_header(file)
+        shape, _, dtype = _read_header(file)
         header_bytes = file.tell()
     place = f"{path}, {name}"
     if dtype.hasobject:

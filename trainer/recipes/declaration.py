@@ -83,6 +83,8 @@ class Recipe:
         dataset_help: which files are accepted besides, for a person.
         entry: ``module:function``, imported in the trainer only and called as
             ``train(spec, paths, reporter, controls)``.
+        preflight: ``module:NAME`` of a :class:`trainer.preflight.declaration.RecipePreflight`: what can be
+            told of a run before it starts.
         remedies: the rungs that change parameters; rungs of the environment need none.
     """
 
@@ -95,6 +97,7 @@ class Recipe:
     builtin_datasets: tuple[BuiltinDataset, ...]
     dataset_help: str
     entry: str
+    preflight: str
     remedies: Mapping[Rung, Remedy] = field(default_factory=dict)
 
 

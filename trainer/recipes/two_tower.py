@@ -352,5 +352,6 @@ RECIPE = Recipe(
         "query_vectors [N,T,D] or [N,D] and document_vectors [N,D] (optional: groups, ids)."
     ),
     entry="trainer.tasks.two_tower.train:train",
+    preflight="trainer.tasks.two_tower.preflight:PREFLIGHT",
     remedies=REMEDIES,
 )

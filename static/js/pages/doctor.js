@@ -3,7 +3,9 @@ import { get, post } from "../lib/api.js";
 import { fill, find, h, icon, setText } from "../lib/dom.js";
 import { formatAge } from "../lib/format.js";
 import { everySecond, openShell, toast, toastError } from "../lib/shell.js";
-import { VERDICTS, detailText, endWord, leftoversOf, summaryOf, worstFirst } from "./doctor/findings.js";
+import { checkRow } from "./doctor/check_row.js";
+import { endWord, leftoversOf, summaryOf, worstFirst } from "./doctor/findings.js";
+import { Verify } from "./doctor/verify.js";
 
 const live = openShell();
 const button = find("#run-doctor", HTMLButtonElement);
@@ -13,23 +15,8 @@ let isAsking = false;
 
 /** @param {import("./doctor/findings.js").Check} check */
 function row(check) {
-  const { word, icon: name } = VERDICTS[check.verdict] ?? VERDICTS.note;
   const leftovers = leftoversOf(check);
-  const details = detailText(check.details);
-  return h(
-    "li",
-    { class: "check", dataset: { testid: `check-${check.id}`, verdict: check.verdict } },
-    h("span", { class: "verdict", dataset: { verdict: check.verdict } }, icon(name), word),
-    h(
-      "div",
-      { class: "check-body" },
-      h("h3", { text: check.title }),
-      h("p", { text: check.found }),
-      check.remedy ? h("p", { class: "remedy", text: check.remedy }) : null,
-      leftovers.length > 0 ? endButton(leftovers) : null,
-      details ? h("details", {}, h("summary", { text: "Details" }), h("pre", { text: details })) : null,
-    ),
-  );
+  return checkRow(check, leftovers.length > 0 ? endButton(leftovers) : null);
 }
 
 /** @param {{pid: number, create_time: number}[]} leftovers */
@@ -99,4 +86,5 @@ everySecond(() => {
   tick();
   if (status?.running) void load();
 });
+new Verify(() => live.now());
 void load();

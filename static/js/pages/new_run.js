@@ -7,6 +7,7 @@ import { openShell, toastError } from "../lib/shell.js";
 import { Field, ParameterField } from "./new_run/field.js";
 import { OwnVariables, variableOf } from "./new_run/own_variables.js";
 import { PolicyForm, policyFieldOf } from "./new_run/policy.js";
+import { Preflight } from "./new_run/preflight.js";
 import { Preview } from "./new_run/preview.js";
 
 const PROFILES = [
@@ -24,6 +25,7 @@ const formError = find("#form-error", HTMLElement);
 const ownVariables = new OwnVariables(() => changed());
 const policy = new PolicyForm();
 const preview = new Preview((error) => showRefusal(error), (warnings) => ownVariables.warn(warnings));
+const preflight = new Preflight(() => body()?.training ?? null, () => void startRun(true));
 /** @type {any[]} */
 let recipes = [];
 /** @type {any[]} */
@@ -164,6 +166,7 @@ function showRefusal(error) {
 /** @param {boolean} yes */
 function ready(yes) {
   start.disabled = !yes || starting;
+  preflight.ready(yes);
   setText(note, yes ? "The run is queued at once and starts as soon as a slot is free." : "Something above needs a look first.");
 }
 
@@ -181,26 +184,34 @@ const check = debounce(async () => {
 
 function changed() {
   key = newKey();
+  preflight.forget();
   check();
 }
 
-async function startRun() {
+async function startRun(anyway = false) {
   const values = body();
   if (starting || values === null) return;
   starting = true;
   start.disabled = true;
-  setText(start.querySelector("span"), "Starting…");
+  setText(start.querySelector("span"), anyway ? "Starting…" : "Checking…");
   try {
+    if (!anyway && !(await preflight.allows(values.training))) return restoreStart();
+    setText(start.querySelector("span"), "Starting…");
     const named = name.control.value.trim();
-    const wish = { ...values.training, policy: values.policy, ...(named ? { name: named } : {}) };
+    const wish = { ...values.training, policy: values.policy, ...(named ? { name: named } : {}), preflight: anyway ? "skip" : "require" };
     const run = await post("/api/runs", wish, { "Idempotency-Key": key });
     location.assign(`/runs/${encodeURIComponent(run.id)}`);
   } catch (error) {
-    starting = false;
-    setText(start.querySelector("span"), "Start run");
+    restoreStart();
     showRefusal(error);
     ready(true);
   }
+}
+
+function restoreStart() {
+  starting = false;
+  start.disabled = false;
+  setText(start.querySelector("span"), "Start run");
 }
 
 find("#run-form").addEventListener("submit", (event) => {

@@ -105,7 +105,11 @@ def test_a_headless_run_is_tried_again_with_a_line_for_the_person_who_watches(tm
 def test_a_failed_run_shows_the_last_lines_and_passes_its_exit_code_on(tmp_path: Path) -> None:
     bad = tmp_path / "bad.jsonl"
     bad.write_text("this is not json\n")
-    done = trainer("run", "two_tower", "--dataset", str(bad), "--json", instance=tmp_path)
+    refused = trainer("run", "two_tower", "--dataset", str(bad), "--json", instance=tmp_path)
+    assert (refused.returncode, (tmp_path / "runs").exists()) == (2, False)
+    assert "bad.jsonl, line 1: is not JSON" in refused.stderr
+    assert "--force starts it anyway" in refused.stderr
+    done = trainer("run", "two_tower", "--dataset", str(bad), "--json", "--force", instance=tmp_path)
     result = json.loads(done.stdout.splitlines()[-1])
     assert (done.returncode, result["state"], result["exit_code"]) == (1, "failed", 1)
     assert "bad.jsonl" in done.stderr

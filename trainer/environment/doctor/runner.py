@@ -5,37 +5,22 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import signal
-import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from typing import IO, Any, Final
+from typing import Any, Final
 
 from trainer.environment.build import build
 from trainer.environment.cores import usable_cores
-from trainer.environment.doctor.check import Check, Verdict, worst
+from trainer.environment.doctor.check import Check, worst
+from trainer.environment.doctor.child import ask, failure
 from trainer.environment.doctor.registry import PROBES, Probe
 from trainer.environment.doctor.surroundings import Surroundings
 from trainer.environment.variables import as_environ
 
 NUM_LIGHT: Final = 2  # light probes at a time, beside the heavy ones
 MAX_HEAVY: Final = 2
-TAIL_LINES: Final = 40
-TAIL_BYTES: Final = 16_384
-
-
-@dataclass(frozen=True)
-class _Outcome:
-    """How a probe's process ended; ``code`` is None when it was killed at its limit."""
-
-    code: int | None
-    answer: bytes
-    complaint: str
-    took_s: float
 
 
 class Examination:
@@ -78,11 +63,13 @@ class Examination:
 
     def look(self, probe: Probe) -> list[Check]:
         """Run one probe in its process; its failure becomes a check."""
-        outcome = self._run(probe)
+        command = [sys.executable, "-u", "-X", "faulthandler", "-P", "-m", "trainer.environment.doctor"]
+        arguments = [probe.module, self._surroundings.to_text(), str(probe.limit_s)]
+        outcome = ask([*command, *arguments], environ=self.environment(probe), limit_s=probe.limit_s)
         if outcome.code == 0:
             with contextlib.suppress(ValueError, KeyError, TypeError):
                 return [Check.from_json(fields) for fields in json.loads(outcome.answer)]
-        return [_failure(probe, outcome)]
+        return [failure(probe.name, probe.title, outcome, limit_s=probe.limit_s)]
 
     def environment(self, probe: Probe) -> dict[str, str]:
         """What the process of ``probe`` sees: what a trainer on its device would see."""
@@ -94,69 +81,3 @@ class Examination:
             faiss_shares_process=True,  # the OpenMP probe loads both, to see what they bring
         )
         return as_environ(variables)
-
-    def _run(self, probe: Probe) -> _Outcome:
-        command = [sys.executable, "-u", "-X", "faulthandler", "-P", "-m", "trainer.environment.doctor"]
-        began = time.monotonic()
-        with tempfile.TemporaryFile() as answer, tempfile.TemporaryFile() as complaint:
-            process = subprocess.Popen(
-                [*command, probe.module, self._surroundings.to_text(), str(probe.limit_s)],
-                stdin=subprocess.DEVNULL,
-                stdout=answer,
-                stderr=complaint,
-                env=self.environment(probe),
-                start_new_session=True,
-            )
-            code = _wait(process, probe.limit_s)
-            return _Outcome(code, _content(answer), _tail(complaint), time.monotonic() - began)
-
-
-def _wait(process: subprocess.Popen[bytes], limit_s: float) -> int | None:
-    """The exit code; None, and the whole session killed, when the limit has passed."""
-    try:
-        return process.wait(timeout=limit_s)
-    except subprocess.TimeoutExpired:
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(process.pid, signal.SIGKILL)  # not collected yet: the number is still its own
-        process.wait()
-        return None
-
-
-def _failure(probe: Probe, outcome: _Outcome) -> Check:
-    lines = outcome.complaint.splitlines()[-TAIL_LINES:]
-    details: dict[str, Any] = {"lines": lines, "took_s": round(outcome.took_s, 2)}
-    if outcome.code is None:
-        found = f"The probe hung: it did not answer within {probe.limit_s:g} s and was ended."
-        remedy = (
-            "The details show where every thread stood. A run on this machine may hang at the same place."
-        )
-    elif outcome.code < 0:
-        details["signal"] = -outcome.code
-        found = (
-            f"The probe died of {_signal_name(-outcome.code)}: what it did cannot be done on this machine."
-        )
-        remedy = "The details hold the stack. Reinstall the library named there; see docs/doctor.md."
-    else:
-        details["exit_code"] = outcome.code
-        last = next((line.strip() for line in reversed(lines) if line.strip()), "")
-        found = f"The probe failed: {last}" if last else "The probe ended without an answer."
-        remedy = "The details hold the whole message. A missing package is installed by: make run"
-    return Check(probe.name, probe.title, Verdict.PROBLEM, found, remedy, details)
-
-
-def _signal_name(number: int) -> str:
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return f"signal {number}"
-
-
-def _content(file: IO[bytes]) -> bytes:
-    file.seek(0)
-    return file.read()
-
-
-def _tail(file: IO[bytes]) -> str:
-    end = file.seek(0, os.SEEK_END)
-    file.seek(max(0, end - TAIL_BYTES))
-    return file.read().decode("utf-8", "replace")

@@ -1,0 +1,189 @@
+"""The two-tower recipe on files of every kind, and its parameters against them."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from tests.trainer.preflight.questions import one, pairs, question, verdicts, write
+from trainer.environment.doctor.check import Check, Verdict
+from trainer.preflight.declaration import preflight_of
+from trainer.preflight.outlook import Survey
+from trainer.recipes.registry import recipes, validate
+from trainer.recipes.two_tower import TwoTowerParams
+from trainer.tasks.two_tower import forecast, survey
+from trainer.tasks.two_tower.forecast import Facts
+from trainer.tasks.two_tower.model import TwoTowers, text_towers, vector_towers
+
+PREFLIGHT = preflight_of(recipes()["two_tower"].preflight)
+
+
+def vectors(path: Path, *, count: int = 40, length: int = 24, document: int = 16) -> Path:
+    generator = np.random.default_rng(0)
+    np.savez(
+        path,
+        query_vectors=generator.standard_normal((count, 3, length), dtype=np.float32),
+        document_vectors=generator.standard_normal((count, document), dtype=np.float32),
+    )
+    return path
+
+
+def surveyed(folder: Path, dataset: str | Path, **params: Any) -> tuple[Survey, list[Check]]:
+    """The survey, and what the recipe's own suspicions say."""
+    asked = question(folder, dataset, **params)
+    known = PREFLIGHT.survey(asked)
+    if known.outlook is None:
+        return known, []
+    return known, [check for own in PREFLIGHT.suspicions for check in own.look(asked, known)]
+
+
+def test_a_sound_file_is_counted_split_and_foreseen(tmp_path: Path) -> None:
+    known, own = surveyed(tmp_path, pairs(tmp_path / "p.jsonl"), num_probes=5)
+    dataset = one(known.checks, "dataset")
+    assert "200 pairs of text in 20 groups (counted)" in dataset.found
+    assert dataset.details["first"][0]["query"] == "word0 thing0"
+    assert known.outlook is not None
+    assert known.outlook.num_train + known.outlook.num_held_out == 200
+    assert known.outlook.steps_per_epoch == known.outlook.num_train // 16
+    assert verdicts(own) == dict.fromkeys(("model", "negatives", "measures"), Verdict.OK) | {
+        "measures": one(own, "measures").verdict
+    }
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "words"),
+    [
+        ("p.jsonl", b"", "is empty"),
+        ("p.jsonl", b"{}\n", "line 1, column query: is missing"),
+        ("p.jsonl", b'{"query": "a", "document": "b"}\n{"query": "a", "document": ""}\n', "line 2, column"),
+        ("p.csv", b"question,answer\na,b\n", "column query is missing"),
+        ("p.jsonl", b'{"query": "a", "document": "b"}\n', "form a single group"),
+        ("p.npz", b"PK nothing", "is not a readable NPZ file"),
+        ("p.parquet", b"x", "its name must end in one of .jsonl"),
+        ("p.tsv", b"\xff\xfea", "UTF-16"),
+    ],
+)
+def test_a_file_that_cannot_be_used_names_the_place(
+    tmp_path: Path, name: str, content: bytes, words: str
+) -> None:
+    (tmp_path / name).write_bytes(content)
+    known, _ = surveyed(tmp_path, tmp_path / name)
+    (check,) = known.checks
+    assert (check.verdict, known.outlook) == (Verdict.PROBLEM, None)
+    assert words in check.found
+    assert check.remedy
+
+
+def test_no_file_a_folder_and_a_pipe_are_red_and_a_link_is_followed(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.jsonl")
+    for name, words in [
+        ("gone.jsonl", "No such"),
+        (".", "is a folder"),
+        ("pipe.jsonl", "not a regular"),
+    ]:
+        known, _ = surveyed(tmp_path, tmp_path / name)
+        assert words in known.checks[0].found
+    (tmp_path / "link.jsonl").symlink_to(pairs(tmp_path / "p.jsonl"))
+    assert surveyed(tmp_path, tmp_path / "link.jsonl")[0].outlook is not None
+
+
+def test_of_a_huge_file_only_the_beginning_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(survey, "WHOLE_TEXT_BYTES", 10_000)
+    monkeypatch.setattr(survey, "HEAD_TEXT_BYTES", 20_000)
+    path = pairs(tmp_path / "p.jsonl", count=4000, groups=400)
+    with path.open("a") as file:
+        file.write("this line is far behind, and no JSON\n")
+    known, _ = surveyed(tmp_path, path)
+    dataset = one(known.checks, "dataset")
+    assert "About 4," in dataset.found or "About 3," in dataset.found
+    assert "estimated from the first" in dataset.found
+    assert known.outlook is not None
+    assert known.outlook.is_estimated
+    assert known.examples is not None
+    assert len(known.examples.ids) < 500
+
+
+def test_of_huge_vectors_the_headers_are_read_and_the_first_rows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(survey, "WHOLE_VECTOR_BYTES", 1000)
+    monkeypatch.setattr(survey, "HEAD_ROWS", 10)
+    known, _ = surveyed(tmp_path, vectors(tmp_path / "v.npz"), document_tower="linear")
+    assert "40 pairs of vectors in 40 groups (counted, the first 10 looked at)" in known.checks[0].found
+    assert known.outlook is not None
+    assert known.outlook.is_recurrent
+
+
+def test_an_unbuilt_corpus_is_no_fault(tmp_path: Path) -> None:
+    known, _ = surveyed(tmp_path, "python_docs")
+    assert known.checks[0].verdict is Verdict.NOTE
+    assert known.outlook is not None
+    assert not (tmp_path / "datasets").exists()
+
+
+def test_lengths_of_vectors_must_agree_where_nothing_is_in_between(tmp_path: Path) -> None:
+    path = vectors(tmp_path / "v.npz")
+    _, own = surveyed(tmp_path, path, document_tower="identity", dim=32)
+    model = one(own, "model")
+    assert (model.verdict, model.remedy) == (
+        Verdict.PROBLEM,
+        "Set dim to 16, or document_tower to linear.",
+    )
+    _, own = surveyed(tmp_path, path, document_tower="identity", dim=16)
+    assert "num_buckets has no effect" in one(own, "model").found
+
+
+@pytest.mark.parametrize(
+    ("params", "name", "words"),
+    [
+        ({"num_probes": 500}, "measures", "500 probes were asked for"),
+        ({"best_metric": "recall@100"}, "measures", "close to 1 from the start"),
+        ({"patience": 50}, "measures", "it never stops early"),
+        ({"mined_negatives": 2, "mine_from_epoch": 12}, "negatives", "never"),
+        ({"mined_negatives": 2, "mine_depth": 2000}, "negatives", "near or not"),
+    ],
+)
+def test_parameters_that_do_not_fit_the_dataset_are_amber(
+    tmp_path: Path, params: dict[str, Any], name: str, words: str
+) -> None:
+    _, own = surveyed(tmp_path, pairs(tmp_path / "p.jsonl"), **params)
+    check = one(own, name)
+    assert check.verdict is Verdict.WARNING
+    assert words in check.found
+    assert check.remedy
+
+
+def test_same_group_negatives_need_groups(tmp_path: Path) -> None:
+    rows = [{"query": f"q{n}", "document": f"d{n}"} for n in range(50)]
+    _, own = surveyed(tmp_path, write(tmp_path / "p.jsonl", rows), group_negatives=1)
+    assert "Every pair is a group of its own" in one(own, "negatives").found
+
+
+@pytest.mark.parametrize(
+    "params",
+    [{}, {"share_towers": True}, {"num_layers": 2}, {"bidirectional": False, "document_tower": "identity"}],
+)
+@pytest.mark.parametrize("kind", ["text", "vectors"])
+def test_weights_are_counted_exactly(params: dict[str, Any], kind: str) -> None:
+    complete = validate(recipes()["two_tower"], {"dim": 16, "hidden_dim": 24, "num_buckets": 512, **params})
+    typed, cpu = TwoTowerParams.model_validate(complete), torch.device("cpu")
+    shape = None if kind == "text" else (3, 20)
+    towers: TwoTowers
+    if kind == "text":
+        towers = text_towers(typed, cpu)
+    else:
+        towers = vector_towers(typed, query_dim=20, document_dim=16, device=cpu)
+    distinct = {id(one): one.numel() for module in towers.modules().values() for one in module.parameters()}
+    facts = Facts(10, 8, 2, 10, 2, 10, query_shape=shape, document_dim=None if shape is None else 16)
+    assert forecast.num_weights(facts, complete) == sum(distinct.values())
+
+
+def test_a_smoke_run_mines_at_once_and_is_short() -> None:
+    complete = validate(recipes()["two_tower"], {"mined_negatives": 2, "eval_every": 500, "patience": 3})
+    smoke = validate(recipes()["two_tower"], PREFLIGHT.smoke(complete, 6))
+    assert (smoke["max_steps"], smoke["mine_from_epoch"], smoke["eval_every"]) == (6, 0, 0)

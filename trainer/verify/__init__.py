@@ -1,0 +1,1 @@
+"""The quick proof that training works here: train, kill, resume, grow, with real processes."""
