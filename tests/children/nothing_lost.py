@@ -34,7 +34,7 @@ def assert_nothing_is_lost(paths: RunPaths, accepted: Path) -> None:
 
 
 def assert_nothing_is_left(paths: RunPaths) -> None:
-    """No process of the run lives, whatever session it fled to; its pids are in ``pids.json`` if it has any."""
+    """No process of the run lives, in whatever session; ``pids.json`` holds those that are known."""
     assert marked(str(paths.root)) == []
     pids = paths.root / "pids.json"
     known = json.loads(pids.read_text()) if pids.exists() else []

@@ -147,7 +147,7 @@ def lacks_a_package() -> None:
 def raises_because_of_another_error() -> None:
     """A chain of two exceptions."""
     try:
-        {}["vectors"]
+        dict[str, int]()["vectors"]
     except KeyError as exc:
         raise RuntimeError("the batch could not be made") from exc
 

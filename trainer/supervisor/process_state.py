@@ -5,7 +5,8 @@ from __future__ import annotations
 import contextlib
 import signal
 import sys
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
@@ -50,12 +51,14 @@ class ProcessState:
 
     ``is_running``: one of its threads is on a processor or waits for its turn on one, which a
     spinning loop always does, however little of a crowded machine it gets.  ``cpu_s`` is summed
-    over the tree.
+    over the tree.  ``kept_waiting_s`` is how long each thread of the trainer has been ready to run
+    and had no processor, by thread id; empty where the system does not tell.
     """
 
     is_running: bool
     waits_for: Wait | None
     cpu_s: float
+    kept_waiting_s: Mapping[int, float] = field(default_factory=dict)
 
 
 def is_suspended(pid: int) -> bool | None:
@@ -86,6 +89,7 @@ def look(pid: int) -> ProcessState | None:
         is_running=status == psutil.STATUS_RUNNING or _has_running_thread(pid),
         waits_for=Wait.FILE if status == psutil.STATUS_DISK_SLEEP else wait_of(_wchan(pid)),
         cpu_s=cpu_s,
+        kept_waiting_s=_kept_waiting_s(pid),
     )
 
 
@@ -115,6 +119,14 @@ def _has_running_thread(pid: int) -> bool:
             if stat.read_text().rpartition(")")[2].split()[0] == "R":
                 return True
     return False
+
+
+def _kept_waiting_s(pid: int) -> dict[int, float]:
+    found = {}
+    for schedule in Path(f"/proc/{pid}/task").glob("*/schedstat"):
+        with contextlib.suppress(OSError, ValueError, IndexError):
+            found[int(schedule.parent.name)] = int(schedule.read_text().split()[1]) / 1e9
+    return found
 
 
 def _wchan(pid: int) -> str:
