@@ -4,15 +4,13 @@ Everything is measured on the monotonic clock.  A silence counts only as far as 
 trainer could have spoken: when the watch itself had no turn for a while (a
 suspended container, a machine under water) nobody's silence counts from before that; a
 delay of a second or two is left out; and where the trainer had to wait for a processor
-for most of the time, only the rest of it counts.
+for nearly all of the time, only the rest of it counts.
 """
 
 from __future__ import annotations
 
 import shutil
 import time
-from collections import deque
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -22,14 +20,13 @@ from trainer.protocol.run_folder import Heartbeat
 from trainer.supervisor import process_state
 from trainer.supervisor.hangs import Evidence, Hang, in_words, verdict
 from trainer.supervisor.limits import Limits, Sign
-from trainer.supervisor.process_state import ProcessState
+from trainer.supervisor.processor_use import ProcessorUse
 
 EVERY_S: Final = 0.5
 _ABSENT_S: Final = 5.0
 _WINDOW_S: Final = 10.0
-_MEASURE_S: Final = 0.9
 _LATE_S: Final = 2 * EVERY_S
-_STARVED_SHARE: Final = 0.5
+_STARVED_SHARE: Final = 0.75  # below that the safety factor of the limits is enough
 _FULL_BYTES: Final = 64 * 1024
 _SURE_AFTER: Final = 10  # looks that agree before a stall is said to be of another kind
 
@@ -75,14 +72,6 @@ class Word:
     step: int
 
 
-@dataclass(frozen=True)
-class _Sample:
-    at: float
-    cpu_s: float
-    kept_waiting_s: Mapping[int, float]
-    is_running: bool
-
-
 class Watch:
     """Watches one attempt.
 
@@ -100,7 +89,7 @@ class Watch:
         self._started_at = self._looked_at = self._counts_from = time.monotonic()
         self._progress_at = self._started_at
         self._late_s = 0.0  # what the watch was late since the last progress
-        self._samples: deque[_Sample] = deque()
+        self._use = ProcessorUse()
         self._was_suspended = False
         self._doubts = 0
 
@@ -132,7 +121,7 @@ class Watch:
         """Forget the silence until now: nobody could have spoken."""
         self._counts_from = now
         self._late_s = 0.0
-        self._samples.clear()
+        self._use.forget()
         self.limits.forget_last()
 
     def _sign(self, word: Word, now: float) -> Sign:
@@ -156,15 +145,16 @@ class Watch:
             state = process_state.look(self._pid)
             if state is None:
                 return self.stall
-            self._sample(state, now, quiet_since=quiet_since)
-            if self.stall is None:
-                self.silence_s *= 1.0 - self._starved_share()
+            self._use.look(state, now, since=max(quiet_since, now - _WINDOW_S))
+            starved = self._use.starved_share()
+            if self.stall is None and starved > _STARVED_SHARE:
+                self.silence_s *= 1.0 - starved
         seen = Evidence(
             phase=sign.phase,
             beat_age_s=beat_age_s,
             progress_age_s=self.silence_s,
-            cpu_percent=self._cpu_percent() if state else None,
-            running_share=sum(sample.is_running for sample in self._samples) / max(1, len(self._samples)),
+            cpu_percent=self._use.cpu_percent() if state else None,
+            running_share=self._use.running_share(),
             gpu_percent=gpu_percent,
             is_suspended=self._was_suspended,
             waits_for=state.waits_for if state else None,
@@ -188,29 +178,6 @@ class Watch:
         self._doubts = 0
         self.stall = found
         return True
-
-    def _sample(self, state: ProcessState, now: float, *, quiet_since: float) -> None:
-        """Remember a close look; what was before the silence or long ago is forgotten."""
-        while self._samples and self._samples[0].at < max(quiet_since, now - _WINDOW_S):
-            self._samples.popleft()
-        self._samples.append(_Sample(now, state.cpu_s, state.kept_waiting_s, state.is_running))
-
-    def _cpu_percent(self) -> float | None:
-        """What the tree computed lately, not counting what it did before it fell silent."""
-        first, last = self._samples[0], self._samples[-1]
-        if last.at - first.at < _MEASURE_S:
-            return None
-        return max(0.0, 100.0 * (last.cpu_s - first.cpu_s) / (last.at - first.at))
-
-    def _starved_share(self) -> float:
-        """For how much of the time one of its threads waited for a processor, where that was most of it."""
-        first, last = self._samples[0], self._samples[-1]
-        if last.at - first.at < _MEASURE_S:
-            return 0.0
-        before, after = first.kept_waiting_s, last.kept_waiting_s
-        longest_s = max((after[thread] - before[thread] for thread in before.keys() & after), default=0.0)
-        share = min(1.0, longest_s / (last.at - first.at))
-        return share if share > _STARVED_SHARE else 0.0
 
 
 def _is_full(folder: Path) -> bool:

@@ -12,7 +12,7 @@ import pytest
 from trainer.protocol.run_folder import Heartbeat
 from trainer.supervisor.hangs import Evidence, Hang, Wait, in_words, verdict
 from trainer.supervisor.limits import Limits, Sign
-from trainer.supervisor.process_state import ProcessState, wait_of
+from trainer.supervisor.process_state import ProcessState, ThreadTimes, wait_of
 from trainer.supervisor.stacks import place, threads
 from trainer.supervisor.watch import Watch, Word
 
@@ -275,9 +275,8 @@ def test_a_trainer_that_gets_no_processor_is_given_time(
 ) -> None:
     clock = Clock(monkeypatch, tmp_path)
     for look in range(60):
-        clock.state = ProcessState(
-            is_running=True, waits_for=None, cpu_s=0.1 * look, kept_waiting_s={1: 0.45 * look}
-        )
+        threads = {1: ThreadTimes(0.05 * look, 0.45 * look), 2: ThreadTimes(0.0, 0.0)}
+        clock.state = ProcessState(is_running=True, waits_for=None, cpu_s=0.1 * look, threads=threads)
         clock.look(7, after_s=0.5, advances=False)
     assert clock.watch.stall is None
     clock.look(8, after_s=0.5)
