@@ -9,6 +9,7 @@ import logging
 import sys
 from pathlib import Path
 
+from tests.children.jumping_clock import let_the_clock_jump
 from tests.children.trainer_that_dies import DEATHS
 from tests.children.trainer_that_hangs import HANGS
 from trainer.protocol.run_folder import RunPaths
@@ -21,6 +22,8 @@ def main() -> int:
     logging.basicConfig(level=logging.WARNING)
     logging.getLogger("trainer").setLevel(logging.INFO)
     habit, run_dir = sys.argv[1], sys.argv[2]
+    if habit == "lives_through_clock_jumps":
+        let_the_clock_jump()
     drain_s = float(sys.argv[3]) if len(sys.argv) > 3 else 0.0
 
     def make_command(root: Path, attempt: int) -> list[str]:

@@ -58,15 +58,14 @@ class PySpyRequest:
         """Read the answer once it is complete; give up after a few seconds."""
         if self.is_over:
             return
-        code = self._process.poll()
-        if code is None:
+        if self._process.poll() is None:
             if time.monotonic() - self._asked_at >= _WAIT_S:
                 self.abandon()
                 self.trouble = f"py-spy gave no answer within {_WAIT_S:.0f} s"
             return
         self._output.seek(0)
         said = self._output.read().decode("utf-8", "replace")
-        self.text = as_faulthandler(said) if code == 0 else ""
+        self.text = as_faulthandler(said)
         self._end("" if self.text else _in_words(said))
 
     def abandon(self) -> None:

@@ -7,6 +7,7 @@ import os
 import signal
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -27,7 +28,7 @@ from trainer.supervisor.stacks import place, threads
 QUICK = {"stall_after_s": 1, "max_attempts": 1}
 NEEDS_PY_SPY = pytest.mark.skipif(
     find_py_spy() is None,
-    reason="py-spy is not on the PATH ('uv tool install py-spy' gets it); it is optional",
+    reason="py-spy, which is optional, is not on the PATH (pip install py-spy)",
 )
 
 
@@ -96,7 +97,7 @@ def test_why_there_is_no_stack_is_said_in_words(
 ) -> None:
     py_spy_that(tmp_path, monkeypatch, script)
     request = PySpyRequest(os.getpid())
-    wait_until(lambda: request.look() or request.is_over)
+    _wait_for(request)
     assert request.text == ""
     assert words in request.trouble
 
@@ -105,7 +106,7 @@ def test_a_py_spy_that_hangs_is_ended(tmp_path: Path, monkeypatch: pytest.Monkey
     py_spy_that(tmp_path, monkeypatch, "exec sleep 600")
     monkeypatch.setattr("trainer.supervisor.py_spy._WAIT_S", 0.1)
     request = PySpyRequest(os.getpid())
-    wait_until(lambda: request.look() or request.is_over)
+    _wait_for(request)
     assert "no answer" in request.trouble
 
 
@@ -137,7 +138,15 @@ def test_a_trainer_that_does_not_answer_is_looked_into_from_outside(tmp_path: Pa
     finish(supervisor, paths)
 
 
-def _told(paths: RunPaths, kind: str) -> list[dict[str, object]]:
+def _wait_for(request: PySpyRequest) -> None:
+    def is_over() -> bool:
+        request.look()
+        return request.is_over
+
+    wait_until(is_over)
+
+
+def _told(paths: RunPaths, kind: str) -> list[dict[str, Any]]:
     return [event for event in events(paths, Stream.SUPERVISOR) if event["type"] == kind]
 
 
