@@ -76,8 +76,8 @@ class Limits:
         self._step = max(self._step, sign.step)
         if last is None:
             return
-        if last.phase != sign.phase:
-            self._passes[last.phase] += 1
+        if last.phase != sign.phase or (sign.phase != Phase.TRAINING and sign.step > last.step):
+            self._passes[last.phase] += 1  # a step between two looks at one phase: it was left and came again
         if sign.progress_at <= last.progress_at:
             return
         waited_s = max(0.0, last.seen_at - last.progress_at)  # at least this long, and then it went on

@@ -109,6 +109,12 @@ def test_a_phase_that_was_passed_three_times_is_known() -> None:
     assert limits.limit_s("saving", has_stepped=True) == 300.0
 
 
+def test_a_pass_is_noticed_also_when_the_steps_between_were_too_quick_to_be_seen() -> None:
+    limits = Limits({})
+    watched(limits, *((float(step), step) for step in range(4)), phase="evaluating")
+    assert limits.limit_s("evaluating", has_stepped=True) == 10.0
+
+
 def test_saving_keeps_a_longer_floor_because_disks_serve_others_too() -> None:
     limits = Limits({})
     for step in range(8):
