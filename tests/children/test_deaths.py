@@ -135,6 +135,12 @@ def test_a_death_is_named_and_takes_nothing_with_it(
     assert_nothing_is_left(paths)
 
 
+def test_the_phase_in_which_it_died_is_part_of_the_answer(tmp_path: Path) -> None:
+    record = supervise(new_run(tmp_path, policy=ONCE), "is_killed_while_evaluating")
+    assert (record.state, record.exit_signal) == ("failed", signal.SIGKILL)
+    assert "evaluating" in record.findings[0]["cause"]
+
+
 def test_an_interpreter_that_is_not_there_is_a_failed_run_that_says_so(tmp_path: Path) -> None:
     paths = new_run(tmp_path, policy=ONCE)
     record = supervise(paths, "no interpreter")

@@ -202,6 +202,13 @@ def kills_itself(paths: RunPaths, reporter: Reporter, controls: Controls) -> Non
     os.kill(os.getpid(), signal.SIGKILL)
 
 
+def is_killed_while_evaluating(paths: RunPaths, reporter: Reporter, controls: Controls) -> None:
+    """SIGKILL after the epoch, where a log would end in mid-epoch."""
+    steps(reporter, 1, 5)
+    reporter.phase(Phase.EVALUATING, step=5)
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
 def spews(paths: RunPaths, reporter: Reporter, controls: Controls) -> None:
     """A line of 100 MB, then a flood of lines, then what matters."""
     steps(reporter, 1, 3)
@@ -265,6 +272,7 @@ HABITS: dict[str, Habit] = {
         aborts_for_two_openmps,
         segfaults,
         kills_itself,
+        is_killed_while_evaluating,
         spews,
         fills_its_folder_and_frees_it,
         lives_through_clock_jumps,
