@@ -26,6 +26,7 @@ EVERY_S: Final = 0.5
 _ABSENT_S: Final = 5.0
 _WINDOW_S: Final = 10.0
 _LATE_S: Final = 2 * EVERY_S
+_LEAST_COUNTED: Final = 1 / 3  # of a starved trainer's silence: an endless loop must be found at last
 _STARVED_SHARE: Final = 0.75  # below that the safety factor of the limits is enough
 _FULL_BYTES: Final = 64 * 1024
 _SURE_AFTER: Final = 10  # looks that agree before a stall is said to be of another kind
@@ -148,7 +149,7 @@ class Watch:
             self._use.look(state, now, since=max(quiet_since, now - _WINDOW_S))
             starved = self._use.starved_share()
             if self.stall is None and starved > _STARVED_SHARE:
-                self.silence_s *= 1.0 - starved
+                self.silence_s *= max(_LEAST_COUNTED, 1.0 - starved)
         seen = Evidence(
             phase=sign.phase,
             beat_age_s=beat_age_s,

@@ -280,10 +280,11 @@ def test_a_trainer_that_gets_no_processor_is_given_time(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     clock = Clock(monkeypatch, tmp_path)
-    for look in range(60):
+    for look in range(50):
         threads = {1: ThreadTimes(0.05 * look, 0.45 * look), 2: ThreadTimes(0.0, 0.0)}
         clock.state = ProcessState(is_running=True, waits_for=None, cpu_s=0.1 * look, threads=threads)
         clock.look(7, after_s=0.5, advances=False)
     assert clock.watch.stall is None
+    assert clock.watch.silence_s == pytest.approx(25.0 / 3)
     clock.look(8, after_s=0.5)
     assert clock.watch.limits.limit_s("training", has_stepped=True) > 60.0
