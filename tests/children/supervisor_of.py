@@ -1,4 +1,7 @@
-"""A real supervisor over a trainer with a habit: ``supervisor_of HABIT RUN_DIR [DRAIN_S]``."""
+"""A real supervisor over a trainer with a habit: ``supervisor_of HABIT RUN_DIR [DRAIN_S]``.
+
+Two habits are no trainer at all: ``nothing``, a module that is not there, and ``no interpreter``.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,8 @@ import logging
 import sys
 from pathlib import Path
 
+from tests.children.jumping_clock import let_the_clock_jump
+from tests.children.trainer_that_dies import DEATHS
 from tests.children.trainer_that_hangs import HANGS
 from trainer.protocol.run_folder import RunPaths
 from trainer.supervisor.run_lock import RunLocked
@@ -17,13 +22,15 @@ def main() -> int:
     logging.basicConfig(level=logging.WARNING)
     logging.getLogger("trainer").setLevel(logging.INFO)
     habit, run_dir = sys.argv[1], sys.argv[2]
+    if habit == "lives_through_clock_jumps":
+        let_the_clock_jump()
     drain_s = float(sys.argv[3]) if len(sys.argv) > 3 else 0.0
 
     def make_command(root: Path, attempt: int) -> list[str]:
-        program = "tests.children.trainer_that" if habit != "nothing" else "tests.children.no_such_module"
-        if habit in HANGS:
-            program = "tests.children.trainer_that_hangs"
+        if habit == "no interpreter":
+            return ["/no/such/python", "train.py"]
         flags = ["-u", "-X", "faulthandler", "-P"]
+        program = f"tests.children.{_module_of(habit)}"
         return [sys.executable, *flags, "-m", program, habit, str(root), "--attempt", str(attempt)]
 
     try:
@@ -32,6 +39,14 @@ def main() -> int:
         sys.stderr.write(f"error: {exc}\n")
         return 3
     return 0
+
+
+def _module_of(habit: str) -> str:
+    if habit == "nothing":
+        return "no_such_module"
+    if habit in HANGS:
+        return "trainer_that_hangs"
+    return "trainer_that_dies" if habit in DEATHS else "trainer_that"
 
 
 if __name__ == "__main__":

@@ -19,6 +19,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from tests.children.jumping_clock import let_the_clock_jump
 from trainer.protocol.events import Command, Phase, snapshot_name
 from trainer.protocol.run_folder import RunPaths
 from trainer.telemetry.controls import Controls
@@ -201,14 +202,45 @@ def kills_itself(paths: RunPaths, reporter: Reporter, controls: Controls) -> Non
     os.kill(os.getpid(), signal.SIGKILL)
 
 
+def is_killed_while_evaluating(paths: RunPaths, reporter: Reporter, controls: Controls) -> None:
+    """SIGKILL after the epoch, where a log would end in mid-epoch."""
+    steps(reporter, 1, 5)
+    reporter.phase(Phase.EVALUATING, step=5)
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
 def spews(paths: RunPaths, reporter: Reporter, controls: Controls) -> None:
-    """A line of 30 MB, then a flood of lines, then what matters."""
+    """A line of 100 MB, then a flood of lines, then what matters."""
     steps(reporter, 1, 3)
-    sys.stdout.write("x" * 30_000_000 + "\n")
+    sys.stdout.write("x" * 100_000_000 + "\n")
     for number in range(600_000):
         sys.stdout.write(f"line {number}\n")
     sys.stdout.write("the last line matters\n")
     reporter.finished(3, reason="completed", metrics={"last": {}, "best": {}})
+
+
+def fills_its_folder_and_frees_it(paths: RunPaths, reporter: Reporter, controls: Controls) -> None:
+    """No space for most of steps 6 to 200; there is again for the rest."""
+    steps(reporter, 1, 5)
+    ballast = paths.root / "ballast"
+    for num_bytes in (4096, 1):
+        with contextlib.suppress(OSError), ballast.open("ab", buffering=0) as file:
+            while True:
+                file.write(bytes(num_bytes))
+    steps(reporter, 6, 200)
+    ballast.unlink()
+    steps(reporter, 201, 205)
+    reporter.finished(205, reason="completed", metrics={"last": {}, "best": {}})
+
+
+def lives_through_clock_jumps(paths: RunPaths, reporter: Reporter, controls: Controls) -> None:
+    """Its wall clock and its supervisor's jump by hours in both directions."""
+    let_the_clock_jump()
+    reporter.phase(Phase.TRAINING, step=0)
+    for step in range(1, 41):
+        steps(reporter, step, step)
+        time.sleep(0.05)
+    reporter.finished(40, reason="completed", metrics={"last": {}, "best": {}})
 
 
 def writes_rubbish(paths: RunPaths, reporter: Reporter, controls: Controls) -> None:
@@ -240,7 +272,10 @@ HABITS: dict[str, Habit] = {
         aborts_for_two_openmps,
         segfaults,
         kills_itself,
+        is_killed_while_evaluating,
         spews,
+        fills_its_folder_and_frees_it,
+        lives_through_clock_jumps,
         writes_rubbish,
     )
 }

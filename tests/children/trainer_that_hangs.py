@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import faulthandler
+import importlib
 import os
 import re
 import signal
@@ -24,6 +26,7 @@ from trainer.telemetry.reporter import Reporter
 from trainer.telemetry.stack_dumps import answer_with_stacks
 
 Hang = Callable[[Reporter, Controls], None]
+FOREVER_S = 600.0
 
 
 def _train(reporter: Reporter, *, first: int = 1, last: int = 5, step_s: float = 0.02) -> None:
@@ -107,6 +110,70 @@ def crawls(reporter: Reporter, controls: Controls) -> None:
         time.sleep(0.15)
 
 
+def forks_while_a_thread_holds_a_lock(reporter: Reporter, controls: Controls) -> None:
+    """The fork inherits the lock and not the thread that would release it; the parent waits for it."""
+    _train(reporter)
+    lock, is_held = threading.Lock(), threading.Event()
+
+    def hold() -> None:
+        with lock:
+            is_held.set()
+            time.sleep(FOREVER_S)
+
+    threading.Thread(target=hold, daemon=True).start()
+    is_held.wait()
+    _wait_for_a_fork_that(lock.acquire)
+
+
+def forks_after_openmp(reporter: Reporter, controls: Controls) -> None:
+    """GNU's OpenMP does not survive a fork: the child waits for threads that it has not got."""
+    torch = importlib.import_module("torch")
+    torch.set_num_threads(2)
+    numbers = torch.ones(2_000_000)
+    numbers.sin()
+    _train(reporter)
+    _wait_for_a_fork_that(numbers.sin)
+
+
+def _wait_for_a_fork_that(work: Callable[[], object]) -> None:
+    pid = os.fork()
+    if pid == 0:
+        work()
+        os._exit(0)
+    Path("pids.json").write_text(f"[{pid}]")
+    os.waitpid(pid, 0)
+
+
+def waits_for_a_worker(reporter: Reporter, controls: Controls) -> None:
+    """A real DataLoader, the worker of which never delivers its second batch."""
+    data_loader = importlib.import_module("torch.utils.data").DataLoader
+    _train(reporter)
+    list(data_loader(_Stuck(), num_workers=1, multiprocessing_context="fork"))
+
+
+class _Stuck:
+    def __len__(self) -> int:
+        return 4
+
+    def __getitem__(self, row: int) -> int:
+        if row == 1:
+            time.sleep(FOREVER_S)
+        return row
+
+
+def starts_and_hangs(reporter: Reporter, controls: Controls) -> None:
+    """Not one step: it says that it loads, and that was all."""
+    reporter.phase(Phase.LOADING, step=0)
+    threading.Lock().acquire()
+    threading.Event().wait()
+
+
+def does_not_answer(reporter: Reporter, controls: Controls) -> None:
+    """A script without the handler for SIGUSR1, stuck in native code with the interpreter lock held."""
+    faulthandler.unregister(signal.SIGUSR1)
+    locks_twice_holding_the_interpreter(reporter, controls)
+
+
 def waits_and_goes_on(reporter: Reporter, controls: Controls) -> None:
     """Stuck until the file ``go`` appears in its folder; then it trains on and finishes."""
     _train(reporter)
@@ -133,6 +200,11 @@ HANGS: dict[str, Hang] = {
         spins,
         computes_holding_the_interpreter,
         fills_a_pipe,
+        forks_while_a_thread_holds_a_lock,
+        forks_after_openmp,
+        waits_for_a_worker,
+        starts_and_hangs,
+        does_not_answer,
         evaluates_forever,
         crawls,
         waits_and_goes_on,

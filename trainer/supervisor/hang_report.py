@@ -13,6 +13,7 @@ from trainer.supervisor.hang_finding import HangFacts
 from trainer.supervisor.hangs import Hang
 from trainer.supervisor.own_spool import OwnSpool
 from trainer.supervisor.process import Trainer
+from trainer.supervisor.py_spy import PySpyRequest
 from trainer.supervisor.stacks import Place, StackRequest, place, threads
 from trainer.supervisor.watch import Stall, Watch, Word
 
@@ -47,7 +48,7 @@ class HangReport:
         self._spool = spool
         self._watch = watch
         self._stops = policy.get("on_stall", _REPORT) == _STOP
-        self._request: StackRequest | None = None
+        self._request: StackRequest | PySpyRequest | None = None
         self._place = ""
         self._told: Stall | None = None
         self._found: Place | None = None
@@ -67,8 +68,9 @@ class HangReport:
 
     @property
     def wants_stop(self) -> bool:
-        """Whether the run's policy ends it now: it is stalled, and its stacks were taken or cannot be."""
-        return self._stops and self._told is not None and self._request is None
+        """Whether the policy ends it now: long enough stalled, and its stacks were taken or cannot be."""
+        is_sure = self._watch.silence_s >= self._watch.limits.training_floor_s
+        return self._stops and self._told is not None and self._request is None and is_sure
 
     @property
     def wants_retry(self) -> bool:
@@ -107,6 +109,8 @@ class HangReport:
         self._found, self._dump = None, ""
         stall, before = self._watch.stall, self._told
         self._told, self._place = stall, ""
+        if isinstance(self._request, PySpyRequest):
+            self._request.abandon()
         self._request = None
         if stall is not None:
             log.warning("%s", self.reason)
@@ -121,21 +125,27 @@ class HangReport:
         request, stall = self._request, self._told
         if request is None or stall is None:
             return False
+        request.look()
         if not request.is_over:
-            request.look()
-            if not request.is_over:
-                return False
-        self._request = None
+            return False
         stacks = threads(request.text)
+        if not stacks and isinstance(request, StackRequest) and self._trainer.poll() is None:
+            self._request = PySpyRequest(self._trainer.pid)
+            return False
+        self._request = None
         found = place(stacks, stall.hang)
         if found is None:
-            return False
+            trouble = request.trouble if isinstance(request, PySpyRequest) else "it has ended"
+            self._place = f". Where it stands is unknown: it does not answer SIGUSR1, and {trouble}"
+            log.warning("%s", self.reason)
+            return True
         self._place = f". It stands in {found.frame}: {found.kind}"
         self._event(
             EventType.STACKS,
             word,
             verdict=stall.hang.value,
             num_threads=len(stacks),
+            by="py-spy" if isinstance(request, PySpyRequest) else "faulthandler",
             text=request.text,
             **found.to_json(),
         )

@@ -5,7 +5,8 @@ from __future__ import annotations
 import contextlib
 import signal
 import sys
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
@@ -45,17 +46,27 @@ _WAITS: Final = (
 
 
 @dataclass(frozen=True)
+class ThreadTimes:
+    """What a thread has had of the processors in its life: seconds on one, seconds of waiting for one."""
+
+    computed_s: float
+    waited_s: float
+
+
+@dataclass(frozen=True)
 class ProcessState:
     """One close look at a trainer and all below it.
 
     ``is_running``: one of its threads is on a processor or waits for its turn on one, which a
     spinning loop always does, however little of a crowded machine it gets.  ``cpu_s`` is summed
-    over the tree.
+    over the tree.  ``threads`` are those of the trainer itself, by thread id; empty where the system
+    does not tell.
     """
 
     is_running: bool
     waits_for: Wait | None
     cpu_s: float
+    threads: Mapping[int, ThreadTimes] = field(default_factory=dict)
 
 
 def is_suspended(pid: int) -> bool | None:
@@ -86,6 +97,7 @@ def look(pid: int) -> ProcessState | None:
         is_running=status == psutil.STATUS_RUNNING or _has_running_thread(pid),
         waits_for=Wait.FILE if status == psutil.STATUS_DISK_SLEEP else wait_of(_wchan(pid)),
         cpu_s=cpu_s,
+        threads=_thread_times(pid),
     )
 
 
@@ -115,6 +127,15 @@ def _has_running_thread(pid: int) -> bool:
             if stat.read_text().rpartition(")")[2].split()[0] == "R":
                 return True
     return False
+
+
+def _thread_times(pid: int) -> dict[int, ThreadTimes]:
+    found = {}
+    for schedule in Path(f"/proc/{pid}/task").glob("*/schedstat"):
+        with contextlib.suppress(OSError, ValueError, IndexError):
+            computed_ns, waited_ns = schedule.read_text().split()[:2]
+            found[int(schedule.parent.name)] = ThreadTimes(int(computed_ns) / 1e9, int(waited_ns) / 1e9)
+    return found
 
 
 def _wchan(pid: int) -> str:

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import contextlib
+import importlib
 import time
 from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, Final
 
 import psutil
-import pynvml
 
 from trainer.supervisor.tree import ProcessTree
+
+_SIGNS_OF_NVIDIA: Final = ("/proc/driver/nvidia", "/dev/nvidiactl", "/dev/dxg")
 
 
 class Sampler:
@@ -19,15 +23,15 @@ class Sampler:
         self._tree = tree
         self._cpu_s: dict[int, float] = {}
         self._sampled_at = time.monotonic()
-        self._gpus = _gpus()
+        self._nvml, self._gpus = _gpus()
 
     def sample(self) -> dict[str, float]:
         """One sample, names without prefix; empty when nothing of the tree lives.
 
         ``cpu_percent`` is 100 per busy core, ``rss_bytes`` counts shared pages once per process.
         """
-        self._tree.reap()
-        members = self._tree.members()
+        self._tree.reap(is_thorough=False)
+        members = self._tree.members(is_thorough=False)
         if not members:
             return {}
         now = time.monotonic()
@@ -55,25 +59,29 @@ class Sampler:
         values: dict[str, float] = {}
         percents, memory = [], 0
         for gpu in self._gpus:
-            with contextlib.suppress(pynvml.NVMLError):
-                ours = _our_memory(pynvml.nvmlDeviceGetComputeRunningProcesses(gpu), pids)
+            with contextlib.suppress(self._nvml.NVMLError):
+                ours = _our_memory(self._nvml.nvmlDeviceGetComputeRunningProcesses(gpu), pids)
                 if ours is not None:
                     memory += ours
-                    percents.append(float(pynvml.nvmlDeviceGetUtilizationRates(gpu).gpu))
+                    percents.append(float(self._nvml.nvmlDeviceGetUtilizationRates(gpu).gpu))
         if percents:
             values = {"gpu_percent": sum(percents) / len(percents), "gpu_memory_bytes": float(memory)}
         return values
 
 
-def _our_memory(processes: Iterable[pynvml.c_nvmlProcessInfo_t], pids: set[int]) -> int | None:
+def _our_memory(processes: Iterable[Any], pids: set[int]) -> int | None:
     """Bytes our processes hold on one GPU; None when they are not on it."""
     ours = [process.usedGpuMemory or 0 for process in processes if process.pid in pids]
     return sum(ours) if ours else None
 
 
-def _gpus() -> list[pynvml.c_nvmlDevice_t]:
+def _gpus() -> tuple[Any, list[Any]]:
+    """NVIDIA's library and the GPUs of this machine; loaded only where there is a driver: it is big."""
+    if not any(Path(sign).exists() for sign in _SIGNS_OF_NVIDIA):
+        return None, []
+    nvml = importlib.import_module("pynvml")
     try:
-        pynvml.nvmlInit()
-        return [pynvml.nvmlDeviceGetHandleByIndex(index) for index in range(pynvml.nvmlDeviceGetCount())]
-    except pynvml.NVMLError:  # no driver: nothing to sample
-        return []
+        nvml.nvmlInit()
+        return nvml, [nvml.nvmlDeviceGetHandleByIndex(index) for index in range(nvml.nvmlDeviceGetCount())]
+    except nvml.NVMLError:
+        return nvml, []

@@ -8,6 +8,7 @@ written and is left alone until it is whole.
 from __future__ import annotations
 
 import os
+import time
 from pathlib import Path
 from typing import Final
 
@@ -20,6 +21,7 @@ from trainer.supervisor.columns import batches, parse
 
 READ_BYTES: Final = 512 * 1024
 _LONGEST_LINE_BYTES: Final = 16 * 1024 * 1024
+_LOOK_FOR_GAP_EVERY_S: Final = 1.0
 
 
 class SpoolReader:
@@ -32,6 +34,7 @@ class SpoolReader:
         self._segment: Path | None = None
         self._descriptor = -1
         self._offset = 0
+        self._look_for_gap_at = 0.0
         self.have = have
 
     def read(self, *, max_events: int | None = None) -> list[Batch]:
@@ -87,7 +90,17 @@ class SpoolReader:
             size *= 2
 
     def _following(self) -> Path | None:
-        """The next segment, when the trainer has begun it."""
+        """The next segment, when the trainer has begun it.
+
+        It has the next number, which is cheap to look for; a gap in the numbers is looked for now and then.
+        """
+        if self._segment is not None:
+            expected = self._folder / f"{int(self._segment.stem) + 1:06d}.jsonl"
+            if expected.exists():
+                return expected
+            if time.monotonic() < self._look_for_gap_at:
+                return None
+        self._look_for_gap_at = time.monotonic() + _LOOK_FOR_GAP_EVERY_S
         later = [path for path in segments(self._folder) if self._segment is None or path > self._segment]
         return later[0] if later else None
 

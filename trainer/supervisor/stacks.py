@@ -58,6 +58,9 @@ _KINDS: Final = (
 )
 _WAITING: Final = re.compile(r"/(threading|queue|selectors|socket)\.py$")
 _NATIVE: Final = re.compile(r"/(faiss|torch|numpy|scipy|sklearn)/")
+_OPENMP: Final = re.compile(r"(^|/)lib(gomp|iomp5|omp)\b")
+_OUTSIDE: Final = re.compile(r"\.so[.\d]*$|\.dylib$|\.(c|cc|cpp|h|S|rs)$|^\[|^$")  # not Python
+_INNERMOST: Final = 4
 _LIBRARY: Final = re.compile(r"/(site|dist)-packages/|/lib/python3\.\d+/|^<")
 
 
@@ -78,7 +81,7 @@ def place(stacks: Sequence[Sequence[Frame]], hang: Hang) -> Place | None:
 
     Where something computes although the main thread waits for a lock, a thread that does not
     wait is the place.  faulthandler shows no native frames: a wait of OpenMP is told by a call
-    into a library that computes, in which nothing computes.
+    into a library that computes, in which nothing computes.  py-spy shows them.
     """
     if not stacks:
         return None
@@ -89,7 +92,9 @@ def place(stacks: Sequence[Sequence[Frame]], hang: Hang) -> Place | None:
     return found
 
 
-def _place_in(frames: Sequence[Frame], hang: Hang) -> Place:
+def _place_in(stack: Sequence[Frame], hang: Hang) -> Place:
+    waits_in_openmp = any(_OPENMP.search(frame.file) for frame in stack[:_INNERMOST])
+    frames = [frame for frame in stack if not _OUTSIDE.search(frame.file)] or stack
     caller = next((frame for frame in frames if not _LIBRARY.search(frame.file)), frames[-1])
     for kind, pattern in _KINDS:
         frame = next((frame for frame in frames if pattern.search(frame.file)), None)
@@ -102,7 +107,8 @@ def _place_in(frames: Sequence[Frame], hang: Hang) -> Place:
     if hang is Hang.BLOCKED_ON_IO:
         return Place("io", frames[0], caller)
     if hang is Hang.DEADLOCKED:
-        return Place("OpenMP" if _NATIVE.search(frames[0].file) else _LOCK, frames[0], caller)
+        is_openmp = waits_in_openmp or _NATIVE.search(frames[0].file)
+        return Place("OpenMP" if is_openmp else _LOCK, frames[0], caller)
     return Place("user code", caller, caller)
 
 
@@ -119,6 +125,8 @@ class StackRequest:
 
     def look(self) -> None:
         """Read the dump once it grows no more; give up after a few seconds."""
+        if self.is_over:
+            return
         now = time.monotonic()
         size = _size(self._path)
         if size != self._size:

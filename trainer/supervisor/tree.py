@@ -13,6 +13,7 @@ from __future__ import annotations
 import contextlib
 import os
 import time
+from pathlib import Path
 
 import psutil
 
@@ -40,11 +41,16 @@ class ProcessTree:
         self._cgroup = cgroup
         self._seen: dict[int, psutil.Process] = {}
 
-    def members(self) -> list[psutil.Process]:
-        """All living processes of the tree, the trainer first; zombies do not live."""
-        found = {process.pid: process for process in self._descendants() + self._orphans()}
-        for process in members_of(self._cgroup):
-            found.setdefault(process.pid, process)
+    def members(self, *, is_thorough: bool = True) -> list[psutil.Process]:
+        """All living processes of the tree, the trainer first; zombies do not live.
+
+        Only a thorough look finds all for certain; it reads every process of the machine, the other
+        only those of the tree.
+        """
+        found = {process.pid: process for process in members_of(self._cgroup)}
+        if is_thorough or not found:
+            relatives = self._descendants(is_thorough=is_thorough) + self._orphans(is_thorough=is_thorough)
+            found |= {process.pid: process for process in relatives}
         for pid, process in self._seen.items():
             found.setdefault(pid, process)
         self._seen = {pid: process for pid, process in found.items() if alive(process)}
@@ -70,30 +76,49 @@ class ProcessTree:
                 return sorted(left)
             time.sleep(0.02)
 
-    def reap(self) -> None:
+    def reap(self, *, is_thorough: bool = True) -> None:
         """Collect orphans that have ended, so that no zombie stays; never the trainer itself."""
         with contextlib.suppress(psutil.Error):
-            for child in psutil.Process().children():
+            for child in _children(psutil.Process(), is_thorough=is_thorough):
                 if child.pid != self._root.pid and child.pid not in self._strangers and is_zombie(child):
                     with contextlib.suppress(ChildProcessError):
                         os.waitpid(child.pid, os.WNOHANG)
 
-    def _descendants(self) -> list[psutil.Process]:
+    def _descendants(self, *, is_thorough: bool) -> list[psutil.Process]:
         try:
             root = psutil.Process(self._root.pid)
             if not self._root.is_same(identity_of(root)):
                 return []
-            return [root, *root.children(recursive=True)]
+            return [root, *_children(root, is_thorough=is_thorough, recursive=True)]
         except psutil.Error:
             return []
 
-    def _orphans(self) -> list[psutil.Process]:
+    def _orphans(self, *, is_thorough: bool) -> list[psutil.Process]:
         found = []
         with contextlib.suppress(psutil.Error):
-            for child in psutil.Process().children():
+            for child in _children(psutil.Process(), is_thorough=is_thorough):
                 if child.pid != self._root.pid and child.pid not in self._strangers:
-                    found += [child, *child.children(recursive=True)]
+                    found += [child, *_children(child, is_thorough=is_thorough, recursive=True)]
         return found
+
+
+def _children(process: psutil.Process, *, is_thorough: bool, recursive: bool = False) -> list[psutil.Process]:
+    """Children from the kernel's own lists where there are any, else from a walk over all processes.
+
+    A list may lack a child while another one ends, so whoever must not miss any looks thoroughly.
+    """
+    if is_thorough or not Path(f"/proc/{process.pid}/task/{process.pid}/children").exists():
+        children: list[psutil.Process] = process.children(recursive=recursive)
+        return children
+    found, parents = [], [process.pid]
+    while parents:
+        for listed in Path(f"/proc/{parents.pop()}/task").glob("*/children"):
+            with contextlib.suppress(OSError, psutil.Error):
+                for pid in map(int, listed.read_text().split()):
+                    found.append(psutil.Process(pid))
+                    if recursive:
+                        parents.append(pid)
+    return found
 
 
 def marked(run_dir: str) -> list[psutil.Process]:

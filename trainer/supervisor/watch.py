@@ -1,15 +1,16 @@
 """Decides, from outside, whether a trainer advances: about once a second, without ever waiting for it.
 
-Everything is measured on the monotonic clock.  When the watch itself had no
-turn for a while (a suspended container, a machine under water) nobody's
-silence counts from before that.
+Everything is measured on the monotonic clock.  A silence counts only as far as the
+trainer could have spoken: when the watch itself had no turn for a while (a
+suspended container, a machine under water) nobody's silence counts from before that; a
+delay of a second or two is left out; and where the trainer had to wait for a processor
+for nearly all of the time, only the rest of it counts.
 """
 
 from __future__ import annotations
 
 import shutil
 import time
-from collections import deque
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -18,13 +19,15 @@ from trainer.protocol.events import Phase
 from trainer.protocol.run_folder import Heartbeat
 from trainer.supervisor import process_state
 from trainer.supervisor.hangs import Evidence, Hang, in_words, verdict
-from trainer.supervisor.limits import Limits
-from trainer.supervisor.process_state import ProcessState
+from trainer.supervisor.limits import Limits, Sign
+from trainer.supervisor.processor_use import ProcessorUse
 
 EVERY_S: Final = 0.5
 _ABSENT_S: Final = 5.0
 _WINDOW_S: Final = 10.0
-_MEASURE_S: Final = 0.9
+_LATE_S: Final = 2 * EVERY_S
+_LEAST_COUNTED: Final = 1 / 3  # of a starved trainer's silence: an endless loop must be found at last
+_STARVED_SHARE: Final = 0.75  # below that the safety factor of the limits is enough
 _FULL_BYTES: Final = 64 * 1024
 _SURE_AFTER: Final = 10  # looks that agree before a stall is said to be of another kind
 
@@ -70,24 +73,24 @@ class Word:
     step: int
 
 
-@dataclass(frozen=True)
-class _Sample:
-    at: float
-    cpu_s: float
-    is_running: bool
-
-
 class Watch:
-    """Watches one attempt; ``stall`` is the present verdict, None while the trainer is healthy."""
+    """Watches one attempt.
+
+    ``stall`` is the present verdict, None while the trainer is healthy; ``silence_s`` how long it has made
+    no progress although it could have.
+    """
 
     def __init__(self, pid: int, *, root: Path, policy: dict[str, Any], from_step: int) -> None:
         self.stall: Stall | None = None
-        self.limits = Limits(policy)
+        self.silence_s = 0.0
+        self.limits = Limits(policy, from_step=from_step)
         self._pid = pid
         self._root = root
         self._from_step = from_step
         self._started_at = self._looked_at = self._counts_from = time.monotonic()
-        self._samples: deque[_Sample] = deque()
+        self._progress_at = self._started_at
+        self._late_s = 0.0  # what the watch was late since the last progress
+        self._use = ProcessorUse()
         self._was_suspended = False
         self._doubts = 0
 
@@ -98,44 +101,61 @@ class Watch:
     def look(self, word: Word, *, gpu_percent: float = 0.0) -> bool:
         """Look once; whether the verdict is another one now."""
         now = time.monotonic()
-        was_absent = now - self._looked_at > _ABSENT_S and self.stall is None
-        self._looked_at = now
+        pause_s, self._looked_at = now - self._looked_at, now
         is_suspended = process_state.is_suspended(self._pid)
         if is_suspended is None:  # it has ended: that is judged by its exit status
             return False
+        was_absent = pause_s > _ABSENT_S and self.stall is None
         if was_absent or (self._was_suspended and not is_suspended):
             self._count_from(now)
         self._was_suspended = is_suspended
-        if word.beat is not None and word.beat.beat_at >= self._counts_from:
-            self.limits.learn(word.beat)
-        return self._conclude(self._judge(word, now, gpu_percent))
+        sign = self._sign(word, now)
+        if sign.progress_at > self._progress_at:
+            self._progress_at, self._late_s = sign.progress_at, 0.0
+        elif not was_absent:
+            self._late_s += max(0.0, pause_s - _LATE_S)
+        if sign.progress_at >= self._counts_from:
+            self.limits.learn(sign, was_stalled=self.stall is not None)
+        return self._conclude(self._judge(word, sign, gpu_percent))
 
     def _count_from(self, now: float) -> None:
         """Forget the silence until now: nobody could have spoken."""
         self._counts_from = now
-        self._samples.clear()
+        self._late_s = 0.0
+        self._use.forget()
         self.limits.forget_last()
 
-    def _judge(self, word: Word, now: float, gpu_percent: float) -> Stall | None:
+    def _sign(self, word: Word, now: float) -> Sign:
         beat = word.beat
-        beat_at = beat.beat_at if beat is not None else self._started_at
-        progress_at = max(word.heard_at, beat.progress_at if beat is not None else self._started_at)
-        progress_age_s = now - max(progress_at, self._counts_from)
-        phase = word.phase or (beat.phase if beat is not None else Phase.LOADING.value)
-        step = max(word.step, beat.step if beat is not None else 0)
-        limit_s = self.limits.limit_s(phase, has_stepped=step > self._from_step)
+        return Sign(
+            phase=word.phase or (beat.phase if beat is not None else Phase.LOADING.value),
+            step=max(word.step, beat.step if beat is not None else 0),
+            progress_at=max(word.heard_at, beat.progress_at if beat is not None else self._started_at),
+            seen_at=now,
+        )
+
+    def _judge(self, word: Word, sign: Sign, gpu_percent: float) -> Stall | None:
+        now = sign.seen_at
+        beat_at = word.beat.beat_at if word.beat is not None else self._started_at
         beat_age_s = now - max(beat_at, self._counts_from)
+        quiet_since = max(sign.progress_at, self._counts_from)
+        self.silence_s = max(0.0, now - quiet_since - self._late_s)
+        limit_s = self.limits.limit_s(sign.phase, has_stepped=sign.step > self._from_step)
         state = None
-        if self.stall is not None or progress_age_s >= limit_s - _WINDOW_S:
+        if self.stall is not None or self.silence_s >= limit_s - min(_WINDOW_S, limit_s / 2):
             state = process_state.look(self._pid)
             if state is None:
                 return self.stall
+            self._use.look(state, now, since=max(quiet_since, now - _WINDOW_S))
+            starved = self._use.starved_share()
+            if self.stall is None and starved > _STARVED_SHARE:
+                self.silence_s *= max(_LEAST_COUNTED, 1.0 - starved)
         seen = Evidence(
-            phase=phase,
+            phase=sign.phase,
             beat_age_s=beat_age_s,
-            progress_age_s=progress_age_s,
-            cpu_percent=self._cpu_percent(state, now, quiet_since=now - progress_age_s) if state else None,
-            running_share=sum(sample.is_running for sample in self._samples) / max(1, len(self._samples)),
+            progress_age_s=self.silence_s,
+            cpu_percent=self._use.cpu_percent() if state else None,
+            running_share=self._use.running_share(),
             gpu_percent=gpu_percent,
             is_suspended=self._was_suspended,
             waits_for=state.waits_for if state else None,
@@ -159,16 +179,6 @@ class Watch:
         self._doubts = 0
         self.stall = found
         return True
-
-    def _cpu_percent(self, state: ProcessState, now: float, *, quiet_since: float) -> float | None:
-        """What the tree computed lately, not counting what it did before it fell silent."""
-        while self._samples and self._samples[0].at < max(quiet_since, now - _WINDOW_S):
-            self._samples.popleft()
-        self._samples.append(_Sample(now, state.cpu_s, state.is_running))
-        first = self._samples[0]
-        if now - first.at < _MEASURE_S:
-            return None
-        return max(0.0, 100.0 * (state.cpu_s - first.cpu_s) / (now - first.at))
 
 
 def _is_full(folder: Path) -> bool:
