@@ -40,6 +40,7 @@ class Settings:
         dataset_roots: folders from which datasets may be read.
         stop_grace_s: seconds a stopped run gets for its last checkpoint.
         log_level: debug, info, warning or error.
+        inbox: whether files dropped into the inbox are taken, until the page's switch says otherwise.
     """
 
     instance: Path
@@ -53,6 +54,7 @@ class Settings:
     allowed_hosts: tuple[str, ...] = ()
     stop_grace_s: float = 30.0
     log_level: str = "info"
+    inbox: bool = False
 
     @property
     def runs_dir(self) -> Path:
@@ -63,6 +65,11 @@ class Settings:
     def datasets_dir(self) -> Path:
         """Built-in datasets and their caches."""
         return self.instance / "datasets"
+
+    @property
+    def inbox_dir(self) -> Path:
+        """Where datasets are dropped."""
+        return self.instance / "inbox"
 
     @property
     def base_url(self) -> str:
@@ -187,6 +194,16 @@ def _database_url(raw: object) -> str:
     return raw
 
 
+def _switch(raw: object) -> bool:
+    words = {"on": True, "true": True, "yes": True, "1": True}
+    words |= {"off": False, "false": False, "no": False, "0": False}
+    if isinstance(raw, bool):
+        return raw
+    if not isinstance(raw, str) or raw.strip().lower() not in words:
+        raise ValueError("write on or off (in the file true or false)")
+    return words[raw.strip().lower()]
+
+
 def _log_level(raw: object) -> str:
     if not isinstance(raw, str) or raw.lower() not in LOG_LEVELS:
         raise ValueError(f"write one of {', '.join(LOG_LEVELS)}")
@@ -205,6 +222,7 @@ _PARSERS: Final[dict[str, Callable[[object], Any]]] = {
     "dataset_roots": _folders,
     "stop_grace_s": _seconds,
     "log_level": _log_level,
+    "inbox": _switch,
 }
 
 

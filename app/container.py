@@ -12,10 +12,12 @@ if TYPE_CHECKING:
     from app.services.access import Access
     from app.services.doctor import Doctor
     from app.services.evolution import Evolution
+    from app.services.inbox_desk import InboxDesk
     from app.services.ingest import Ingest
     from app.services.live import LiveFeed
     from app.services.metrics import MetricReader
     from app.services.queue import RunQueue
+    from app.services.queue_desk import QueueDesk
     from app.services.runs import Runs
     from app.store.engine import Store
 
@@ -31,6 +33,8 @@ class Container:
     ingest: Ingest
     runs: Runs
     queue: RunQueue
+    queue_desk: QueueDesk
+    inbox_desk: InboxDesk
     evolution: Evolution
     metrics: MetricReader
     live: LiveFeed

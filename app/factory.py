@@ -22,17 +22,21 @@ from app.container import EXTENSION, Container
 from app.errors import NotFound
 from app.launchers.launcher import Launcher
 from app.launchers.local import LocalLauncher
-from app.routes import api, login, pages, system_api, uplink_api
+from app.routes import api, login, pages, queue_pages, system_api, uplink_api
 from app.security import checkpoint, headers
 from app.security.host_gate import HostGate
 from app.services.access import Access
 from app.services.adoption import Adoption
 from app.services.doctor import Doctor
 from app.services.evolution import Evolution
+from app.services.inbox import Inbox
+from app.services.inbox_check import ProcessChecker
+from app.services.inbox_desk import InboxDesk
 from app.services.ingest import Ingest
 from app.services.live import LiveFeed
 from app.services.metrics import MetricReader
 from app.services.queue import RunQueue
+from app.services.queue_desk import QueueDesk
 from app.services.runs import Runs
 from app.sockets import packets
 from app.sockets.driver import MAX_MESSAGE_BYTES, bounded_driver
@@ -50,7 +54,7 @@ MAX_BODY_BYTES: Final = 1024 * 1024
 BACKGROUND: Final = "signalbox_background"
 PING_INTERVAL_S: Final = 10
 PING_TIMEOUT_S: Final = 15
-BLUEPRINTS: Final = (login.bp, system_api.bp, uplink_api.bp)
+BLUEPRINTS: Final = (login.bp, system_api.bp, uplink_api.bp, queue_pages.bp)
 
 
 class OrjsonProvider(JSONProvider):
@@ -188,6 +192,7 @@ def _wire(app: APIFlask, settings: Settings, launcher: Launcher, sockets: Socket
         redeliver_stop=runs.redeliver_stop,
         wake_queue=queue.wake,
     )
+    inbox = Inbox(store, settings=settings, create_run=runs.create, live=live, checker=ProcessChecker())
     viewer = Viewer(access=access, live=live, settings=settings)
     server.register_namespace(viewer)
     server.register_namespace(Uplink(access=access, ingest=ingest, links=links))
@@ -197,6 +202,8 @@ def _wire(app: APIFlask, settings: Settings, launcher: Launcher, sockets: Socket
         ingest=ingest,
         runs=runs,
         queue=queue,
+        queue_desk=QueueDesk(store, settings=settings, live=live, runs=runs, wake_queue=queue.wake),
+        inbox_desk=InboxDesk(store, settings=settings, runs=runs, inbox=inbox),
         evolution=Evolution(store),
         metrics=MetricReader(store),
         live=live,
@@ -204,5 +211,5 @@ def _wire(app: APIFlask, settings: Settings, launcher: Launcher, sockets: Socket
         doctor=doctor,
     )
     app.extensions[BACKGROUND] = Background(
-        store, Compactor(store), live, adoption, queue, SocketKeeper(server, viewer), doctor
+        store, Compactor(store), live, adoption, queue, SocketKeeper(server, viewer), doctor, inbox
     )

@@ -54,6 +54,7 @@ class RunAnswer(Answer):
     policy: dict[str, Any]
     profile: str
     priority: int
+    priority_name: Literal["high", "normal", "low"]
     state: RunState
     reason: str | None
     is_ended: bool

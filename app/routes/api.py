@@ -11,8 +11,11 @@ from app.routes import (
     diagnosis_api,
     doctor_api,
     evolution_api,
+    inbox_api,
+    mark_ended_api,
     metrics_api,
     openapi,
+    queue_api,
     recipes_api,
     run_details_api,
     runs_api,
@@ -27,6 +30,9 @@ BLUEPRINTS: Final = (
     doctor_api.bp,
     evolution_api.bp,
     diagnosis_api.bp,
+    queue_api.bp,
+    mark_ended_api.bp,
+    inbox_api.bp,
 )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any, Final
 
+from app.domain.priorities import priority_word
 from app.domain.run_states import ENDED, RESUMABLE, RunState
 from app.store.models import Attempt, Checkpoint, Run, RunEvent
 
@@ -24,6 +25,7 @@ def run_to_json(run: Run) -> dict[str, Any]:
         "policy": run.policy,
         "profile": run.profile,
         "priority": run.priority,
+        "priority_name": priority_word(run.priority),
         "state": run.state,
         "reason": run.reason,
         "is_ended": state in ENDED,

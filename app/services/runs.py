@@ -20,6 +20,7 @@ from app.domain.run_states import ACTIVE, ENDED, RESUMABLE, RunState
 from app.errors import Conflict, Unavailable
 from app.launchers.launcher import Launcher
 from app.services.queue import RunFeed
+from app.services.run_ending import mark_ended
 from app.services.run_ids import new_run_id
 from app.services.run_plan import RunPlan, plan_run, preview_of
 from app.services.run_policy import check_policy
@@ -183,9 +184,7 @@ class Runs(RunReader):
                 hint="Clone it to train again with the same parameters." if state in ENDED else None,
             )
         self._await_wound_up(run_id)
-        resumed = self._store.write(
-            lambda session: run_rows.transition(session, run_id, new=RunState.QUEUED, old=RESUMABLE)
-        )
+        resumed = self._store.write(lambda session: _requeue(session, run_id))
         self._announce(run_id)
         return resumed
 
@@ -193,14 +192,30 @@ class Runs(RunReader):
         """Queue a failed, stopped or lost run for a further attempt from its last good checkpoint."""
         return self.resume(run_id)
 
-    def clone(self, run_id: str) -> Run:
-        """Queue a new run with the same settings.
+    def mark_ended(self, run_id: str, *, state: RunState, reason: str) -> Run:
+        """Take a person's word for how a run ended that nobody supervises any more.
+
+        Raises:
+            Conflict: it waits, has ended, or is alive; names the process that supervises it.
+        """
+        paths, launcher = self.paths(run_id), self._launcher
+        run = self._store.write(
+            lambda session: mark_ended(
+                session, run_id, new=state, reason=reason, paths=paths, launcher=launcher
+            )
+        )
+        self._announce(run_id)
+        return run
+
+    def clone(self, run_id: str, *, idempotency_key: str | None = None) -> tuple[Run, bool]:
+        """Queue a new run with the same settings; with a key that was used before, return the run it made.
 
         Raises:
             InvalidRequest: the recipe or the dataset no longer exists as it was.
+            Conflict: the key belongs to a run with other settings.
         """
         old = self.get(run_id)
-        run, _ = self.create(
+        return self.create(
             old.recipe,
             old.dataset,
             old.params,
@@ -208,8 +223,8 @@ class Runs(RunReader):
             policy=old.policy,
             profile=old.profile,
             priority=old.priority,
+            idempotency_key=idempotency_key,
         )
-        return run
 
     def update(
         self,
@@ -219,12 +234,14 @@ class Runs(RunReader):
         tags: Sequence[str] | None = None,
         priority: int | None = None,
     ) -> Run:
-        """Change what may change of a run: its name, its tags, its place in the queue."""
+        """Change what may change of a run: its name, its tags, its priority in the queue."""
         given = {"name": name, "tags": None if tags is None else list(tags), "priority": priority}
-        changes = {key: value for key, value in given.items() if value is not None}
+        changes: dict[str, Any] = {key: value for key, value in given.items() if value is not None}
 
         def work(session: Session) -> Run:
             run = run_rows.get_run(session, run_id)
+            if changes.get("priority", run.priority) != run.priority:
+                changes["queue_rank"] = 0  # a place among runs of another priority means nothing here
             run_rows.touch(session, run_id, **changes)
             session.refresh(run)
             return run
@@ -338,6 +355,14 @@ def _new_run(plan: RunPlan, **values: Any) -> Run:
         latest={},
         **values,
     )
+
+
+def _requeue(session: Session, run_id: str) -> Run:
+    """Queue an ended run; one that another click has queued meanwhile is what was wanted."""
+    run = run_rows.get_run(session, run_id)
+    if RunState(run.state) is RunState.QUEUED:
+        return run
+    return run_rows.transition(session, run_id, new=RunState.QUEUED, old=RESUMABLE)
 
 
 def _check_same(earlier: Run, plan: RunPlan) -> None:

@@ -1,0 +1,72 @@
+"""A person declares a run ended that nobody can reach any more.
+
+Only where nobody supervises it: a living supervisor knows better, and would
+go on training under a run that is said to have ended.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from sqlalchemy.orm import Session
+
+from app.domain.run_states import ACTIVE, RunState
+from app.errors import Conflict
+from app.launchers.launcher import Launcher
+from app.store import runs as run_rows
+from app.store.models import Run
+from trainer.protocol.errors import ProtocolError
+from trainer.protocol.run_folder import ExitRecord, RunPaths
+
+BY_HAND: Final = "marked as ended by hand"
+_MARKABLE: Final = ACTIVE | {RunState.LOST}
+
+
+def mark_ended(
+    session: Session, run_id: str, *, new: RunState, reason: str, paths: RunPaths, launcher: Launcher
+) -> Run:
+    """Move an active or lost run to ``new``, stopped or failed, because a person says so.
+
+    Raises:
+        NotFound: there is no such run.
+        Conflict: it waits, has ended already, is supervised, or its own exit record tells the end.
+    """
+    run = run_rows.get_run(session, run_id)
+    state = RunState(run.state)
+    if state not in _MARKABLE:
+        hint = (
+            "Take it out of the queue with Stop." if state is RunState.QUEUED else "Its end is known already."
+        )
+        raise Conflict(f"Run {run_id} is {state.value}, so there is nothing to mark.", hint=hint)
+    pid = launcher.supervisor_pid(paths)
+    if pid is not None:
+        raise Conflict(
+            f"Run {run_id} is alive: process {pid} supervises it.",
+            hint="Stop it, or Kill it if stopping takes too long; both reach that process.",
+        )
+    if launcher.is_running(paths):
+        raise Conflict(
+            f"Run {run_id} is just being started.", hint="Wait a few seconds, then Stop or Kill it."
+        )
+    if _has_record(paths, run):
+        raise Conflict(
+            f"Run {run_id} has ended by itself, and its record tells how.",
+            hint="It is shown within a few seconds.",
+        )
+    return run_rows.transition(
+        session,
+        run_id,
+        new=new,
+        old=frozenset({state}),
+        reason=f"{BY_HAND}: {reason}" if reason else BY_HAND,
+        stop_requested=new is RunState.STOPPED,
+    )
+
+
+def _has_record(paths: RunPaths, run: Run) -> bool:
+    """Whether the present launch has left an exit record that can be read."""
+    try:
+        record = ExitRecord.load(paths)
+    except ProtocolError:
+        return False
+    return record is not None and record.ended_at >= run.queued_at
