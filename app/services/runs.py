@@ -33,6 +33,7 @@ from trainer.protocol.run_folder import RunPaths
 
 MAX_QUEUED: Final = 1000
 KILL_SIGNAL: Final = signal.SIGQUIT
+KILLING: Final = "to be killed at once"  # while its processes end; the pages know these words
 WIND_UP_S: Final = 4.0  # what a supervisor whose run has ended gets to leave
 _STOPPABLE: Final = ACTIVE - {RunState.STOPPING}
 
@@ -280,6 +281,8 @@ class Runs(RunReader):
                 )
             if state in _STOPPABLE:
                 return run_rows.transition(session, run_id, new=RunState.STOPPING, stop_requested=True)
+            if state is RunState.STOPPING and command is Command.KILL:
+                run_rows.touch(session, run_id, reason=KILLING)
             return run
 
         run = self._store.write(work)

@@ -6,6 +6,7 @@ import { grouped, parameterOf } from "../lib/parameters.js";
 import { openShell, toastError } from "../lib/shell.js";
 import { Field, ParameterField } from "./new_run/field.js";
 import { Preview } from "./new_run/preview.js";
+import { chosenPriority } from "./new_run/priority.js";
 
 const PROFILES = [
   ["auto", "auto: what this machine needs"],
@@ -180,7 +181,8 @@ async function startRun() {
   setText(start.querySelector("span"), "Starting…");
   try {
     const named = name.control.value.trim();
-    const run = await post("/api/runs", named ? { ...values, name: named } : values, { "Idempotency-Key": key });
+    const wish = { ...values, priority: chosenPriority() };
+    const run = await post("/api/runs", named ? { ...wish, name: named } : wish, { "Idempotency-Key": key });
     location.assign(`/runs/${encodeURIComponent(run.id)}`);
   } catch (error) {
     starting = false;

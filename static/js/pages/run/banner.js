@@ -2,6 +2,7 @@
 import { h, icon } from "../../lib/dom.js";
 import { formatCount, formatDuration, formatExit } from "../../lib/format.js";
 import { runningSeconds } from "../../lib/run_facts.js";
+import { stopWords } from "./ending.js";
 import { stallWords } from "./stall.js";
 
 /** @typedef {import("../../lib/run_facts.js").Run} Run */
@@ -26,6 +27,8 @@ export function endWords(run) {
       return { tone: "warn", icon: "lost", title: "Lost: its supervisor is gone, and nobody can know how it ended", text: reason || "This happens when the machine was switched off. Start goes on from its last checkpoint." };
     case "stalled":
       return { tone: "warn", icon: "stalled", title: stallWords(run.reason ?? "").title, text: reason && sentence(stallWords(run.reason ?? "").text) };
+    case "stopping":
+      return { tone: "warn", icon: "stopping", ...stopWords(run) };
     default:
       return null;
   }
@@ -41,6 +44,7 @@ export function endBanner(run) {
     icon(words.icon),
     h("div", {}, h("div", { class: "title", text: words.title }), words.text ? h("div", { class: "banner-text", text: words.text }) : null),
     run.state === "failed" ? h("a", { class: "button button-small banner-action", href: "#log" }, "Show the log") : null,
+    run.state === "stopping" ? h("span", { class: "banner-action num", dataset: { stopClock: "" } }) : null,
   );
 }
 
