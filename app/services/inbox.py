@@ -58,6 +58,7 @@ class Inbox:
         create_run: Callable[..., tuple[Run, bool]],
         live: RunFeed,
         checker: Checker,
+        look_every_s: float = LOOK_EVERY_S,
     ) -> None:
         """Wire it; nothing is touched before :meth:`start`.
 
@@ -67,13 +68,15 @@ class Inbox:
             create_run: queues a run; with a key that was used before, returns the run it made.
             live: told when an item was handed to a run.
             checker: says whether a file can be trained on.
+            look_every_s: pause between two looks; a file is complete when it is the same in both.
         """
         self._store = store
         self._settings = settings
         self._create_run = create_run
         self._live = live
         self._checker = checker
-        self._arrivals = Arrivals(store, inbox=settings.inbox_dir)
+        self._look_every_s = look_every_s
+        self._arrivals = Arrivals(store, inbox=settings.inbox_dir, settled_s=0.9 * look_every_s)
         self._not_before: dict[str, float] = {}  # item id -> monotonic time of its next try
         self._wake = threading.Event()
         self._closing = threading.Event()
@@ -124,7 +127,7 @@ class Inbox:
         self.make_folders()
         if time.monotonic() >= self._next_note:
             self.num_beyond = self._arrivals.take_note()
-            self._next_note = time.monotonic() + LOOK_EVERY_S * 0.95
+            self._next_note = time.monotonic() + 0.95 * self._look_every_s
         chosen = self._next()
         if chosen is None:
             return False
@@ -152,7 +155,7 @@ class Inbox:
             except Exception:  # one odd file must not end all taking
                 self.trouble = "an unexpected error, see the server's log"
                 log.exception("inbox met an unexpected error")
-            self._wake.wait(LOOK_EVERY_S)
+            self._wake.wait(self._look_every_s)
 
     def _next(self) -> InboxItem | None:
         """The complete file that is next, if the queue has not got enough of its kind already."""
@@ -350,7 +353,7 @@ class Inbox:
     def _postpone(self, item: InboxItem, cause: Exception) -> None:
         """Say why an item has to wait, and try it again later."""
         told = cause.strerror if isinstance(cause, OSError) else str(cause)
-        pause_s = LOOK_EVERY_S if isinstance(cause, _NotYet) else TRY_AGAIN_S
+        pause_s = self._look_every_s if isinstance(cause, _NotYet) else TRY_AGAIN_S
         self._not_before[item.id] = time.monotonic() + pause_s
         log.warning("inbox: %s has to wait: %s", item.name, told)
         reason = f"{told or type(cause).__name__} It is tried again by itself."

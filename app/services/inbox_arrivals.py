@@ -7,6 +7,7 @@ is open for writing nowhere.  A file that a run needs where it is stays there.
 from __future__ import annotations
 
 import os
+import secrets
 import time
 from pathlib import Path
 from typing import Any, Final
@@ -22,7 +23,6 @@ from app.store import inbox as rows
 from app.store.engine import Store
 from app.store.models import InboxItem
 
-SETTLED_S: Final = 1.8  # a little less than the pause between two looks
 _ARRIVING: Final = "Still arriving: it changed a moment ago."
 _WRITTEN: Final = "Another program still has it open for writing."
 _LEFT: Final = {
@@ -35,8 +35,14 @@ _LEFT: Final = {
 class Arrivals:
     """What was seen at the last look; nothing of it needs to survive a restart."""
 
-    def __init__(self, store: Store, *, inbox: Path) -> None:
+    def __init__(self, store: Store, *, inbox: Path, settled_s: float) -> None:
+        """Args:
+        store: where items are kept.
+        inbox: the folder.
+        settled_s: how long a file must not have changed.
+        """
         self._store = store
+        self._settled_s = settled_s
         self._inbox = inbox
         self._since: dict[bytes, tuple[Look, float]] = {}  # path -> what it looked like, and since when
         self._complete: set[bytes] = set()
@@ -86,7 +92,7 @@ class Arrivals:
         """Why a file cannot be taken yet; None when it can."""
         if look.kind != "file":
             return _LEFT[look.kind]
-        if now - self._since[look.path][1] < SETTLED_S:
+        if now - self._since[look.path][1] < self._settled_s:
             return _ARRIVING
         if files.is_being_written(look.path):
             return _WRITTEN
@@ -110,13 +116,22 @@ def _store(
 
 
 def _item(look: Look, reason: str | None) -> InboxItem:
+    """A row for what was found; a thousand of them are made at once, so ids need more chance than a run's."""
     now = time.time()
     state = InboxState.WAITING if look.kind == "file" else InboxState.FAILED
     return InboxItem(
-        id=new_run_id(now=now), name=look.name, state=state.value, reason=reason, priority=look.priority,
-        path=look.path, num_bytes=look.num_bytes, mtime_ns=look.mtime_ns, inode=look.inode,
-        created_at=now, changed_at=now,
-    )  # fmt: skip
+        id=new_run_id(now=now) + secrets.token_hex(4),
+        name=look.name,
+        state=state.value,
+        reason=reason,
+        priority=look.priority,
+        path=look.path,
+        num_bytes=look.num_bytes if look.kind == "file" else 0,
+        mtime_ns=look.mtime_ns,
+        inode=look.inode,
+        created_at=now,
+        changed_at=now,
+    )
 
 
 def _changes(item: InboxItem, look: Look, reason: str | None) -> dict[str, Any]:

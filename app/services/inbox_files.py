@@ -202,15 +202,20 @@ def move(
     except OSError as exc:
         if exc.errno != errno.EXDEV:
             raise
-        _copy(source, goal, should_stop)
+        copy_aside(source, goal, should_stop=should_stop)
         sync_folder(folder)
         os.unlink(source)  # noqa: PTH108 - bytes
     sync_folder(folder)
     return os.lstat(goal)
 
 
-def _copy(source: bytes, goal: bytes, should_stop: Callable[[], bool]) -> None:
-    """Copy aside, sync, rename: ``goal`` is whole or not there."""
+def copy_aside(source: bytes, goal: bytes, *, should_stop: Callable[[], bool]) -> None:
+    """Copy to a name beside ``goal``, sync, rename: ``goal`` is whole or not there.
+
+    Raises:
+        Interrupted: ``should_stop`` said so between two blocks.
+        OSError: the disk is full, or the like; nothing is left behind.
+    """
     aside = goal + b".part"
     reading = os.open(source, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
     try:

@@ -26,11 +26,16 @@ export const ITEM_STATES = {
 /** What is known of a dataset, in a line. Pure. @param {Item} item */
 export function factWords(item) {
   const { facts } = item;
-  const words = [formatBytes(item.bytes)];
+  const words = item.bytes ? [formatBytes(item.bytes)] : [];
   if (facts?.num_pairs) words.push(`${formatCount(facts.num_pairs)} pairs of ${facts.kind}`);
   if (item.recipe) words.push(item.recipe);
   if (item.priority !== "normal") words.push(`${item.priority} priority`);
   return words.join(" · ");
+}
+
+/** The end of a folder's path, which tells them apart. Pure. @param {string} folder */
+export function folderWord(folder) {
+  return folder.split("/").slice(-2).join("/");
 }
 
 /** What a click on Retry will do. Pure. @param {Item} item */
@@ -58,7 +63,7 @@ export function itemRow(item, now) {
       item.run ? h("a", { href: `/runs/${encodeURIComponent(item.run.id)}`, text: item.name }) : h("strong", { text: item.name }),
       h("div", { class: "muted small", text: factWords(item) }),
     ),
-    h("div", { class: "queue-when muted small num", title: item.sha256 ? `sha256 ${item.sha256}` : "" }, formatAge(now - item.changed_at), h("div", {}, h("code", { text: item.folder }))),
+    h("div", { class: "queue-when muted small num", title: item.sha256 ? `sha256 ${item.sha256}` : "" }, formatAge(now - item.changed_at), h("div", {}, h("code", { title: item.folder, text: folderWord(item.folder) }))),
     h(
       "div",
       { class: "queue-actions" },
