@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from app.services.metrics import MetricReader
     from app.services.queue import RunQueue
     from app.services.queue_desk import QueueDesk
+    from app.services.run_ending import EndingDesk
     from app.services.runs import Runs
     from app.store.engine import Store
 
@@ -32,6 +33,7 @@ class Container:
     store: Store
     ingest: Ingest
     runs: Runs
+    endings: EndingDesk
     queue: RunQueue
     queue_desk: QueueDesk
     inbox_desk: InboxDesk

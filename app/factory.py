@@ -37,6 +37,7 @@ from app.services.live import LiveFeed
 from app.services.metrics import MetricReader
 from app.services.queue import RunQueue
 from app.services.queue_desk import QueueDesk
+from app.services.run_ending import EndingDesk
 from app.services.runs import Runs
 from app.sockets import packets
 from app.sockets.driver import MAX_MESSAGE_BYTES, bounded_driver
@@ -184,6 +185,14 @@ def _wire(app: APIFlask, settings: Settings, launcher: Launcher, sockets: Socket
     runs = Runs(
         store, settings=settings, live=live, launcher=launcher, send_command=links.send, wake_queue=queue.wake
     )
+    endings = EndingDesk(
+        store,
+        settings=settings,
+        launcher=launcher,
+        live=live,
+        is_launching=queue.is_launching,
+        wake_queue=queue.wake,
+    )
     adoption = Adoption(
         store,
         settings=settings,
@@ -201,6 +210,7 @@ def _wire(app: APIFlask, settings: Settings, launcher: Launcher, sockets: Socket
         store=store,
         ingest=ingest,
         runs=runs,
+        endings=endings,
         queue=queue,
         queue_desk=QueueDesk(store, settings=settings, live=live, runs=runs, wake_queue=queue.wake),
         inbox_desk=InboxDesk(store, settings=settings, runs=runs, inbox=inbox),

@@ -20,7 +20,6 @@ from app.domain.run_states import ACTIVE, ENDED, RESUMABLE, RunState
 from app.errors import Conflict, Unavailable
 from app.launchers.launcher import Launcher
 from app.services.queue import RunFeed
-from app.services.run_ending import mark_ended
 from app.services.run_ids import new_run_id
 from app.services.run_plan import RunPlan, plan_run, preview_of
 from app.services.run_policy import check_policy
@@ -192,21 +191,6 @@ class Runs(RunReader):
     def retry(self, run_id: str) -> Run:
         """Queue a failed, stopped or lost run for a further attempt from its last good checkpoint."""
         return self.resume(run_id)
-
-    def mark_ended(self, run_id: str, *, state: RunState, reason: str) -> Run:
-        """Take a person's word for how a run ended that nobody supervises any more.
-
-        Raises:
-            Conflict: it waits, has ended, or is alive; names the process that supervises it.
-        """
-        paths, launcher = self.paths(run_id), self._launcher
-        run = self._store.write(
-            lambda session: mark_ended(
-                session, run_id, new=state, reason=reason, paths=paths, launcher=launcher
-            )
-        )
-        self._announce(run_id)
-        return run
 
     def clone(self, run_id: str, *, idempotency_key: str | None = None) -> tuple[Run, bool]:
         """Queue a new run with the same settings; with a key that was used before, return the run it made.

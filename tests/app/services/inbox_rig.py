@@ -53,9 +53,13 @@ class InboxRig:
     def reopen(self, *, store: Any = None, create_run: Callable[..., Any] | None = None) -> None:
         rig = self.rig
         self.inbox = Inbox(
-            store or rig.store, settings=rig.settings, create_run=create_run or rig.runs.create, live=rig.live,
-            checker=self.checker, look_every_s=self.look_every_s,
-        )  # fmt: skip
+            store or rig.store,
+            settings=rig.settings,
+            create_run=create_run or rig.runs.create,
+            live=rig.live,
+            checker=self.checker,
+            look_every_s=self.look_every_s,
+        )
         self.desk = InboxDesk(rig.store, settings=rig.settings, runs=rig.runs, inbox=self.inbox)
 
     @property
@@ -64,7 +68,7 @@ class InboxRig:
 
     def drop(self, name: str | bytes, content: str | bytes, *, sidecar: object = None) -> Path:
         """Put a file into the inbox, and its sidecar first."""
-        path = Path(os.fsdecode(os.path.join(os.fsencode(self.folder), os.fsencode(name))))
+        path = self.folder / os.fsdecode(name)
         if sidecar is not None:
             text = sidecar if isinstance(sidecar, str) else json.dumps(sidecar)
             path.with_name(f"{path.name}.json").write_text(text)

@@ -10,9 +10,21 @@ from sqlalchemy.orm import Session
 
 from app.domain.run_states import RunState
 from app.errors import Conflict
+from app.services.run_ending import EndingDesk
 from app.store import runs as run_rows
 from tests.app.services.run_rig import Rig
 from trainer.protocol.run_folder import ExitRecord
+
+
+def desk_of(rig: Rig) -> EndingDesk:
+    return EndingDesk(
+        rig.store,
+        settings=rig.settings,
+        launcher=rig.launcher,
+        live=rig.live,
+        is_launching=rig.queue.is_launching,
+        wake_queue=lambda: None,
+    )
 
 
 def run_in(rig: Rig, *states: RunState) -> str:
@@ -29,7 +41,7 @@ def _move(session: Session, *, run_id: str, new: RunState) -> None:
 @pytest.mark.parametrize("state", [RunState.LOST, RunState.RUNNING, RunState.STOPPING])
 def test_a_run_without_supervisor_ends_as_the_person_says(rig: Rig, state: RunState) -> None:
     run_id = run_in(rig, RunState.STARTING, state)
-    run = rig.runs.mark_ended(run_id, state=RunState.STOPPED, reason="the machine was switched off")
+    run = desk_of(rig).mark_ended(run_id, state=RunState.STOPPED, reason="the machine was switched off")
     assert (run.state, run.stop_requested) == ("stopped", True)
     assert run.reason == "marked as ended by hand: the machine was switched off"
     assert rig.runs.retry(run_id).state == "queued"
@@ -39,7 +51,7 @@ def test_a_living_supervisor_is_named_with_the_remedy(rig: Rig) -> None:
     run_id = run_in(rig, RunState.STARTING, RunState.RUNNING)
     rig.launcher.alive[run_id] = 4711
     with pytest.raises(Conflict, match="4711") as caught:
-        rig.runs.mark_ended(run_id, state=RunState.FAILED, reason="")
+        desk_of(rig).mark_ended(run_id, state=RunState.FAILED, reason="")
     assert "Kill" in (caught.value.hint or "")
     assert rig.runs.get(run_id).state == "running"
 
@@ -48,7 +60,7 @@ def test_a_living_supervisor_is_named_with_the_remedy(rig: Rig) -> None:
 def test_what_waits_or_has_ended_is_not_marked(rig: Rig, states: tuple[RunState, ...]) -> None:
     run_id = run_in(rig, *states)
     with pytest.raises(Conflict, match="nothing to mark"):
-        rig.runs.mark_ended(run_id, state=RunState.FAILED, reason="")
+        desk_of(rig).mark_ended(run_id, state=RunState.FAILED, reason="")
 
 
 def test_an_exit_record_knows_better_than_a_person(rig: Rig) -> None:
@@ -58,4 +70,4 @@ def test_an_exit_record_knows_better_than_a_person(rig: Rig) -> None:
     now = time.time()
     ExitRecord(run_id, 1, "finished", "finished at step 9", 0, None, False, 9, now, now + 1).save(paths)
     with pytest.raises(Conflict, match="record"):
-        rig.runs.mark_ended(run_id, state=RunState.FAILED, reason="")
+        desk_of(rig).mark_ended(run_id, state=RunState.FAILED, reason="")
