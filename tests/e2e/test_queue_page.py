@@ -41,10 +41,6 @@ def page(browser: Browser, narrow: Dashboard) -> Iterator[Page]:
     context.close()
 
 
-def names(page: Page) -> list[str]:
-    return page.get_by_test_id("waiting-row").locator(".queue-name a").all_inner_texts()
-
-
 def expect_order(page: Page, *wanted: str) -> None:
     expect(page.get_by_test_id("waiting-row").locator(".queue-name a")).to_have_text(
         list(wanted), timeout=WAIT_MS
@@ -148,7 +144,8 @@ def test_the_switch_makes_dropped_datasets_run_and_tells_what_is_wrong_with_othe
     broken = page.get_by_test_id("inbox-item").filter(has_text="broken <b>.csv")
     expect(broken).to_have_attribute("data-state", "failed", timeout=WAIT_MS)
     expect(broken.locator(".inbox-reason")).to_contain_text("column query is missing")
-    (inbox / "quarantine" / "broken__b_.csv").write_text("query,document\na,b\nc,d\n")
+    expect(broken.get_by_test_id("inbox-retry")).to_be_visible(timeout=WAIT_MS)
+    (inbox / "quarantine" / "broken__b.csv").write_text("query,document\na,b\nc,d\n")
     broken.get_by_test_id("inbox-retry").click()
     expect(broken).to_have_attribute("data-state", re.compile("queued|training|done|failed"), timeout=WAIT_MS)
     expect(broken.locator(".queue-name a")).to_have_count(1, timeout=WAIT_MS)

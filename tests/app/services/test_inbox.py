@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import socket
+import subprocess
 import time
 from collections.abc import Iterator
 from functools import partial
@@ -477,6 +478,37 @@ def test_an_inbox_on_another_file_system_is_copied_whole(rig: Rig, other_disk: P
     assert stored.read_text() == content
     assert [path for path in other_disk.rglob("*") if path.is_file()] == []
     assert box.states() == {"a.jsonl": "queued"}
+
+
+@pytest.fixture
+def small_disk(rig: Rig) -> Iterator[Path]:
+    """The datasets folder on a disk of one MiB; needs the right to mount."""
+    folder = rig.settings.datasets_dir
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(folder)], capture_output=True
+    )
+    if mounted.returncode != 0:
+        pytest.skip("this user may not mount a small disk")
+    yield folder
+    subprocess.run(["umount", str(folder)], check=True)
+
+
+def test_a_full_disk_delays_a_file_and_loses_nothing(small_disk: Path, rig: Rig) -> None:
+    box = InboxRig(rig)
+    content = pairs(40_000)
+    box.drop("big.jsonl", content)
+    box.drop("small.jsonl", pairs())
+    box.drain()
+    item = box.item("big.jsonl")
+    assert item["state"] == "checking"
+    assert "No space left on device" in item["reason"]
+    assert box.states()["small.jsonl"] == "queued"
+    assert [path.name for path in (small_disk / "inbox").iterdir()] == ["small.jsonl"]
+    subprocess.run(["mount", "-o", "remount,size=16m", str(small_disk)], check=True)
+    box.inbox.wake()
+    box.drain()
+    assert box.states()["big.jsonl"] == "queued"
+    assert (small_disk / "inbox" / "big.jsonl").read_text() == content
 
 
 def test_the_thread_takes_what_is_dropped_and_can_be_closed(rig: Rig) -> None:
