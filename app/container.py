@@ -12,13 +12,11 @@ if TYPE_CHECKING:
     from app.services.access import Access
     from app.services.doctor import Doctor
     from app.services.evolution import Evolution
-    from app.services.inbox_desk import InboxDesk
     from app.services.ingest import Ingest
     from app.services.live import LiveFeed
     from app.services.metrics import MetricReader
     from app.services.queue import RunQueue
-    from app.services.queue_desk import QueueDesk
-    from app.services.run_ending import EndingDesk
+    from app.services.queue_parts import QueueParts
     from app.services.runs import Runs
     from app.store.engine import Store
 
@@ -33,10 +31,8 @@ class Container:
     store: Store
     ingest: Ingest
     runs: Runs
-    endings: EndingDesk
     queue: RunQueue
-    queue_desk: QueueDesk
-    inbox_desk: InboxDesk
+    queue_parts: QueueParts
     evolution: Evolution
     metrics: MetricReader
     live: LiveFeed

@@ -29,15 +29,11 @@ from app.services.access import Access
 from app.services.adoption import Adoption
 from app.services.doctor import Doctor
 from app.services.evolution import Evolution
-from app.services.inbox import Inbox
-from app.services.inbox_check import ProcessChecker
-from app.services.inbox_desk import InboxDesk
 from app.services.ingest import Ingest
 from app.services.live import LiveFeed
 from app.services.metrics import MetricReader
 from app.services.queue import RunQueue
-from app.services.queue_desk import QueueDesk
-from app.services.run_ending import EndingDesk
+from app.services.queue_parts import build_queue_parts
 from app.services.runs import Runs
 from app.sockets import packets
 from app.sockets.driver import MAX_MESSAGE_BYTES, bounded_driver
@@ -185,14 +181,6 @@ def _wire(app: APIFlask, settings: Settings, launcher: Launcher, sockets: Socket
     runs = Runs(
         store, settings=settings, live=live, launcher=launcher, send_command=links.send, wake_queue=queue.wake
     )
-    endings = EndingDesk(
-        store,
-        settings=settings,
-        launcher=launcher,
-        live=live,
-        is_launching=queue.is_launching,
-        wake_queue=queue.wake,
-    )
     adoption = Adoption(
         store,
         settings=settings,
@@ -201,7 +189,7 @@ def _wire(app: APIFlask, settings: Settings, launcher: Launcher, sockets: Socket
         redeliver_stop=runs.redeliver_stop,
         wake_queue=queue.wake,
     )
-    inbox = Inbox(store, settings=settings, create_run=runs.create, live=live, checker=ProcessChecker())
+    parts = build_queue_parts(store, settings=settings, launcher=launcher, live=live, queue=queue, runs=runs)
     viewer = Viewer(access=access, live=live, settings=settings)
     server.register_namespace(viewer)
     server.register_namespace(Uplink(access=access, ingest=ingest, links=links))
@@ -210,10 +198,8 @@ def _wire(app: APIFlask, settings: Settings, launcher: Launcher, sockets: Socket
         store=store,
         ingest=ingest,
         runs=runs,
-        endings=endings,
         queue=queue,
-        queue_desk=QueueDesk(store, settings=settings, live=live, runs=runs, wake_queue=queue.wake),
-        inbox_desk=InboxDesk(store, settings=settings, runs=runs, inbox=inbox),
+        queue_parts=parts,
         evolution=Evolution(store),
         metrics=MetricReader(store),
         live=live,
@@ -221,5 +207,5 @@ def _wire(app: APIFlask, settings: Settings, launcher: Launcher, sockets: Socket
         doctor=doctor,
     )
     app.extensions[BACKGROUND] = Background(
-        store, Compactor(store), live, adoption, queue, SocketKeeper(server, viewer), doctor, inbox
+        store, Compactor(store), live, adoption, queue, SocketKeeper(server, viewer), doctor, parts.inbox
     )

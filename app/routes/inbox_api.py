@@ -85,7 +85,7 @@ class InboxAnswer(Answer):
 @bp.doc(tags=["Inbox"])
 def show(query: InboxQuery) -> Response:
     """Show the switch, the folder, and what became of dropped files."""
-    view = container().inbox_desk.view(state=query.state, limit=query.limit, offset=query.offset)
+    view = container().queue_parts.inbox_desk.view(state=query.state, limit=query.limit, offset=query.offset)
     return reply(view)
 
 
@@ -100,7 +100,7 @@ def change(body: InboxChanges) -> Response:
     for name in ("on", "recipe"):
         if name in changes and changes[name] is None:
             raise InvalidRequest("must not be null", field=name, hint="Leave it out to keep it as it is.")
-    return reply(container().inbox_desk.change(changes))
+    return reply(container().queue_parts.inbox_desk.change(changes))
 
 
 @bp.post("/<item_id>/retry")
@@ -109,7 +109,7 @@ def change(body: InboxChanges) -> Response:
 @bp.doc(tags=["Inbox"])
 def retry(item_id: str) -> Response:
     """Check a file anew, train a duplicate all the same, or retry the run of a file."""
-    return reply(container().inbox_desk.retry(item_id), status=202)
+    return reply(container().queue_parts.inbox_desk.retry(item_id), status=202)
 
 
 @bp.delete("/<item_id>")
@@ -118,5 +118,5 @@ def retry(item_id: str) -> Response:
 @bp.doc(tags=["Inbox"])
 def forget(item_id: str) -> Response:
     """Take an item off the list; its file in quarantine moves to `instance/trash`."""
-    container().inbox_desk.forget(item_id)
+    container().queue_parts.inbox_desk.forget(item_id)
     return no_content()

@@ -33,5 +33,7 @@ class MarkEnded(Body):
 @bp.doc(tags=["Orders"])
 def mark_ended(run_id: str, body: MarkEnded) -> Response:
     """Declare a run ended whose supervisor is gone; refused while one is alive."""
-    run = container().endings.mark_ended(run_id, state=RunState(body.state), reason=body.reason or "")
+    run = container().queue_parts.endings.mark_ended(
+        run_id, state=RunState(body.state), reason=body.reason or ""
+    )
     return reply(container().runs.to_json(run))

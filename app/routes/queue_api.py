@@ -20,7 +20,7 @@ bp = APIBlueprint("queue_api", __name__, url_prefix="/api/queue")
 @bp.doc(tags=["Queue"])
 def show() -> Response:
     """Show what is active and what waits, with the starts and ends that can be known."""
-    return reply(container().queue_desk.view())
+    return reply(container().queue_parts.desk.view())
 
 
 @bp.post("/order")
@@ -30,7 +30,7 @@ def show() -> Response:
 @bp.doc(tags=["Queue"])
 def order(body: QueueOrder) -> Response:
     """Arrange queued runs, each within its priority; all of them or none."""
-    return reply(container().queue_desk.arrange(body.runs))
+    return reply(container().queue_parts.desk.arrange(body.runs))
 
 
 @bp.post("/skip")
@@ -40,4 +40,4 @@ def order(body: QueueOrder) -> Response:
 @bp.doc(tags=["Queue"])
 def skip(body: QueueSkip) -> Response:
     """Stop an active run after a last checkpoint, so that the next one starts."""
-    return reply(container().queue_desk.skip(body.run), status=202)
+    return reply(container().queue_parts.desk.skip(body.run), status=202)
