@@ -16,7 +16,9 @@ let recipes = [];
 /** @type {any} */
 let inbox = null;
 let loadedAt = 0;
-let busy = false;
+/** Clicks are done one after the other; none is lost because another is under way. */
+let doing = Promise.resolve();
+let numWaiting = 0;
 
 fill(filter, h("option", { value: "", text: "All" }), Object.entries(ITEM_STATES).map(([value, { word }]) => h("option", { value, text: word })));
 
@@ -53,43 +55,44 @@ function show(fresh) {
 }
 
 async function load() {
-  if (busy) return;
   loadedAt = Date.now();
   try {
-    show(await get(`/api/inbox${query({ state: filter.value, limit: SHOWN })}`));
+    const fresh = await get(`/api/inbox${query({ state: filter.value, limit: SHOWN })}`);
+    if (numWaiting === 0) show(fresh);
   } catch (error) {
     toastError(error);
   }
 }
 
-/** One thing at a time, then show what there is. @param {() => Promise<any>} work */
-async function act(work) {
-  if (busy) return;
-  busy = true;
-  try {
-    await work();
-  } catch (error) {
-    toastError(error);
-  }
-  busy = false;
-  await load();
+/** Do it when what was asked for before is done, then show what there is. @param {() => Promise<any>} work */
+function act(work) {
+  numWaiting += 1;
+  doing = doing.then(async () => {
+    try {
+      await work();
+    } catch (error) {
+      toastError(error);
+    }
+    numWaiting -= 1;
+    await load();
+  });
 }
 
 /** @param {Record<string, unknown>} changes */
 function change(changes) {
-  return act(() => request("PATCH", "/api/inbox", { body: changes }));
+  act(() => request("PATCH", "/api/inbox", { body: changes }));
 }
 
-onSwitch.addEventListener("click", () => void change({ on: onSwitch.getAttribute("aria-checked") !== "true" }));
+onSwitch.addEventListener("click", () => change({ on: onSwitch.getAttribute("aria-checked") !== "true" }));
 recipe.addEventListener("change", () => {
   const { value } = recipe;
   recipe.blur();
-  void change({ recipe: value, preset: null });
+  change({ recipe: value, preset: null });
 });
 preset.addEventListener("change", () => {
   const { value } = preset;
   preset.blur();
-  void change({ preset: value || null });
+  change({ preset: value || null });
 });
 filter.addEventListener("change", () => void load());
 find("#inbox-items").addEventListener("click", (event) => {
@@ -98,8 +101,8 @@ find("#inbox-items").addEventListener("click", (event) => {
   const row = /** @type {HTMLElement | null} */ (target.closest("[data-item]"));
   if (!row?.dataset.item || !action) return;
   const path = `/api/inbox/${encodeURIComponent(row.dataset.item)}`;
-  if (action === "retry") void act(() => post(`${path}/retry`));
-  if (action === "forget") void act(() => request("DELETE", path));
+  if (action === "retry") act(() => post(`${path}/retry`));
+  if (action === "forget") act(() => request("DELETE", path));
 });
 
 const soon = debounce(() => void load(), 300);

@@ -12,7 +12,11 @@ const waiting = find("#waiting", HTMLElement);
 /** @type {any} */
 let queue = null;
 let loadedAt = 0;
-let busy = false;
+/** What is shown, without its times: nothing is redrawn, and no focus lost, while it stays the same. */
+let shown = "";
+/** Clicks are done one after the other; none is lost because another is under way. */
+let doing = Promise.resolve();
+let numWaiting = 0;
 /** Run that is being dragged. @type {string | null} */
 let dragged = null;
 
@@ -36,37 +40,50 @@ function show() {
 function take(fresh) {
   queue = fresh;
   loadedAt = Date.now();
-  if (dragged === null) show();
+  if (dragged !== null) return;
+  const facts = (/** @type {any} */ one) => [one.run.id, one.run.name, one.run.state, one.run.phase, one.priority];
+  const now = JSON.stringify([queue.active.map(facts), queue.waiting.map(facts), queue.max_runs]);
+  if (now !== shown) show();
+  shown = now;
+  tick();
+}
+
+function tick() {
+  tickRows(active, queue.active, live.now());
+  tickRows(waiting, queue.waiting, live.now());
 }
 
 async function load() {
-  if (busy) return;
   try {
-    take(await get("/api/queue"));
+    const fresh = await get("/api/queue");
+    if (numWaiting === 0) take(fresh);
   } catch (error) {
     toastError(error);
   }
 }
 
-/** Do one thing at a time, then show the queue as it is. @param {() => Promise<any>} work */
-async function act(work) {
-  if (busy) return;
-  busy = true;
-  try {
-    await work();
-  } catch (error) {
-    toastError(error);
-  }
-  busy = false;
-  await load();
+/** Do it when what was asked for before is done, then show the queue as it is. @param {() => Promise<any>} work */
+function act(work) {
+  numWaiting += 1;
+  doing = doing.then(async () => {
+    try {
+      await work();
+      take(await get("/api/queue"));
+    } catch (error) {
+      toastError(error);
+      shown = "";
+    }
+    numWaiting -= 1;
+    if (shown === "") await load();
+  });
 }
 
-/** @param {string} id @param {number} to */
+/** @param {string} id @param {(from: number) => number} to where it shall go from where it is by then */
 function move(id, to) {
-  const change = moved(queue.waiting, id, to);
-  if (!change) return;
-  const run = queue.waiting.find((/** @type {any} */ one) => one.run.id === id);
-  void act(async () => {
+  act(async () => {
+    const change = moved(queue.waiting, id, to(indexOf(id)));
+    if (!change) return;
+    const run = queue.waiting.find((/** @type {any} */ one) => one.run.id === id);
     if (change.priority !== run.priority) await request("PATCH", `/api/runs/${encodeURIComponent(id)}`, { body: { priority: change.priority } });
     await post("/api/queue/order", { runs: change.ids });
     setText(find("#queue-said"), `${run.run.name} is now at place ${change.ids.indexOf(id) + 1}, ${change.priority}`);
@@ -88,14 +105,14 @@ waiting.addEventListener("click", (event) => {
   const action = /** @type {HTMLElement} */ (event.target).closest("button")?.dataset.action;
   const id = rowOf(event)?.dataset.run;
   if (!id) return;
-  if (action === "up") move(id, indexOf(id) - 1);
-  if (action === "down") move(id, indexOf(id) + 1);
-  if (action === "remove") void act(() => post(`/api/runs/${encodeURIComponent(id)}/stop`));
+  if (action === "up") move(id, (from) => from - 1);
+  if (action === "down") move(id, (from) => from + 1);
+  if (action === "remove") act(() => post(`/api/runs/${encodeURIComponent(id)}/stop`));
 });
 waiting.addEventListener("change", (event) => {
   const choice = /** @type {HTMLSelectElement} */ (event.target);
   const id = rowOf(event)?.dataset.run;
-  if (id && choice.dataset.action === "priority") void act(() => request("PATCH", `/api/runs/${encodeURIComponent(id)}`, { body: { priority: choice.value } }));
+  if (id && choice.dataset.action === "priority") act(() => request("PATCH", `/api/runs/${encodeURIComponent(id)}`, { body: { priority: choice.value } }));
 });
 waiting.addEventListener("keydown", (event) => {
   const id = rowOf(event)?.dataset.run;
@@ -103,7 +120,7 @@ waiting.addEventListener("keydown", (event) => {
   const steps = /** @type {Record<string, number>} */ ({ ArrowUp: -1, ArrowDown: 1, Home: -queue.waiting.length, End: queue.waiting.length })[event.key];
   if (steps === undefined) return;
   event.preventDefault();
-  move(id, indexOf(id) + steps);
+  move(id, (from) => from + steps);
 });
 waiting.addEventListener("dragstart", (event) => {
   const row = rowOf(event);
@@ -129,14 +146,13 @@ waiting.addEventListener("dragend", () => {
   dragged = null;
   if (id === null) return;
   const to = [...waiting.children].findIndex((row) => /** @type {HTMLElement} */ (row).dataset.run === id);
-  const change = moved(queue.waiting, id, to);
-  if (change) move(id, to);
-  else show();
+  shown = ""; // the rows lie where they were dropped: draw them as they are
+  move(id, () => to);
 });
 active.addEventListener("click", (event) => {
   const id = rowOf(event)?.dataset.run;
   if (!id || /** @type {HTMLElement} */ (event.target).closest("button")?.dataset.action !== "skip") return;
-  void act(async () => {
+  act(async () => {
     const told = await post("/api/queue/skip", { run: id });
     toast(`Stopping “${told.stopping.name}”; then “${told.next.name}” starts.`);
   });
@@ -149,9 +165,6 @@ live.watch("runs", () => void load());
 everySecond(() => {
   if (queue === null) return;
   if (Date.now() - loadedAt > REFRESH_S * 1000) void load();
-  else if (dragged === null) {
-    tickRows(active, queue.active, live.now());
-    tickRows(waiting, queue.waiting, live.now());
-  }
+  else if (dragged === null) tick();
 });
 void load();

@@ -18,6 +18,11 @@ function name(run) {
   );
 }
 
+/** @param {Run} run */
+function stepWords(run) {
+  return `step ${formatCount(run.step)}${run.total_steps ? ` / ${formatCount(run.total_steps)}` : ""}`;
+}
+
 /** @param {string} word @param {string} iconName @param {string} action @param {Record<string, any>} [props] */
 function iconButton(word, iconName, action, props = {}) {
   return h("button", { type: "button", class: "button button-quiet button-icon", title: word, "aria-label": word, dataset: { action }, ...props }, icon(iconName));
@@ -29,13 +34,12 @@ function iconButton(word, iconName, action, props = {}) {
  */
 export function activeRow(one, next, now) {
   const { run } = one;
-  const total = run.total_steps ? ` / ${formatCount(run.total_steps)}` : "";
   return h(
     "li",
     { class: "queue-row", dataset: { run: run.id, testid: "active-row" } },
     h("span", { class: "queue-state" }, stateBadge(run.state, { paused: run.phase === "paused" })),
     name(run),
-    h("div", { class: "queue-when num small" }, h("div", { dataset: { when: "left" }, title: one.basis, text: leftWords(one, now) }), h("div", { class: "muted", text: `step ${formatCount(run.step)}${total}` })),
+    h("div", { class: "queue-when num small" }, h("div", { dataset: { when: "left" }, title: one.basis, text: leftWords(one, now) }), h("div", { class: "muted", dataset: { when: "step" }, text: stepWords(run) })),
     h(
       "div",
       { class: "queue-actions" },
@@ -81,6 +85,7 @@ export function tickRows(list, entries, now) {
   for (const one of entries) {
     const row = list.querySelector(`[data-run="${CSS.escape(one.run.id)}"]`);
     if (!row) continue;
+    setText(row.querySelector('[data-when="step"]'), stepWords(one.run));
     setText(row.querySelector('[data-when="left"]'), "basis" in one && "seconds_left" in one ? leftWords(one, now) : "");
     setText(row.querySelector('[data-when="start"]'), "position" in one ? startWords(one, now) : "");
     setText(row.querySelector('[data-when="end"]'), "position" in one ? endWords(one, now) : "");
