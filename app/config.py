@@ -44,6 +44,7 @@ class Settings:
         log_level: debug, info, warning or error.
         webhook_url: where alerts are posted to; empty: as chosen on the settings page, by default nowhere.
         webhook_secret: signs what is posted.
+        inbox: whether files dropped into the inbox are taken, until the page's switch says otherwise.
     """
 
     instance: Path
@@ -59,6 +60,7 @@ class Settings:
     log_level: str = "info"
     webhook_url: str = field(default="", repr=False)
     webhook_secret: str = field(default="", repr=False)
+    inbox: bool = False
 
     @property
     def runs_dir(self) -> Path:
@@ -69,6 +71,11 @@ class Settings:
     def datasets_dir(self) -> Path:
         """Built-in datasets and their caches."""
         return self.instance / "datasets"
+
+    @property
+    def inbox_dir(self) -> Path:
+        """Where datasets are dropped."""
+        return self.instance / "inbox"
 
     @property
     def base_url(self) -> str:
@@ -207,6 +214,16 @@ def _webhook_secret(raw: object) -> str:
     return raw
 
 
+def _switch(raw: object) -> bool:
+    words = {"on": True, "true": True, "yes": True, "1": True}
+    words |= {"off": False, "false": False, "no": False, "0": False}
+    if isinstance(raw, bool):
+        return raw
+    if not isinstance(raw, str) or raw.strip().lower() not in words:
+        raise ValueError("write on or off (in the file true or false)")
+    return words[raw.strip().lower()]
+
+
 def _log_level(raw: object) -> str:
     if not isinstance(raw, str) or raw.lower() not in LOG_LEVELS:
         raise ValueError(f"write one of {', '.join(LOG_LEVELS)}")
@@ -227,6 +244,7 @@ _PARSERS: Final[dict[str, Callable[[object], Any]]] = {
     "log_level": _log_level,
     "webhook_url": _webhook_url,
     "webhook_secret": _webhook_secret,
+    "inbox": _switch,
 }
 
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from app.services.metrics import MetricReader
     from app.services.preflight import Preflight
     from app.services.queue import RunQueue
+    from app.services.queue_parts import QueueParts
     from app.services.runs import Runs
     from app.services.verification import Verification
     from app.services.webhook import Webhook
@@ -35,6 +36,7 @@ class Container:
     ingest: Ingest
     runs: Runs
     queue: RunQueue
+    queue_parts: QueueParts
     evolution: Evolution
     metrics: MetricReader
     live: LiveFeed

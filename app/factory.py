@@ -21,7 +21,7 @@ from app.config import Settings
 from app.container import EXTENSION, Container
 from app.launchers.launcher import Launcher
 from app.launchers.local import LocalLauncher
-from app.routes import api, login, pages, system_api, uplink_api
+from app.routes import api, login, pages, queue_pages, system_api, uplink_api
 from app.security import checkpoint, headers
 from app.security.host_gate import HostGate
 from app.services.access import Access
@@ -35,6 +35,7 @@ from app.services.live import LiveFeed
 from app.services.metrics import MetricReader
 from app.services.preflight import Preflight
 from app.services.queue import RunQueue
+from app.services.queue_parts import build_queue_parts
 from app.services.run_reader import RunReader
 from app.services.runs import Runs
 from app.services.verification import Verification
@@ -55,7 +56,7 @@ MAX_BODY_BYTES: Final = 1024 * 1024
 BACKGROUND: Final = "signalbox_background"
 PING_INTERVAL_S: Final = 10
 PING_TIMEOUT_S: Final = 15
-BLUEPRINTS: Final = (login.bp, system_api.bp, uplink_api.bp)
+BLUEPRINTS: Final = (login.bp, system_api.bp, uplink_api.bp, queue_pages.bp)
 
 
 class OrjsonProvider(JSONProvider):
@@ -165,55 +166,61 @@ def _sockets(app: APIFlask) -> SocketIO:
 
 def _wire(app: APIFlask, settings: Settings, launcher: Launcher, sockets: SocketIO) -> None:
     server = sockets.server
-    store = Store(settings.database_url)
-    access = Access(store)
+    links = Links(server)
 
     def emit(event: str, payload: dict[str, Any], rooms: list[str]) -> None:
         server.emit(event, payload, room=rooms, namespace=VIEWER_NAMESPACE)
 
-    links = Links(server)
-    doctor, preflight, verification = Doctor(settings), Preflight(settings), Verification(settings)
+    store = Store(settings.database_url)
     live = LiveFeed(emit=emit, load_run=RunReader(store).load_json)
-    webhook = Webhook(store, settings=settings)
-    ingest = Ingest(store, AlertBell(live, webhook=webhook))
-    queue = RunQueue(store, settings=settings, launcher=launcher, live=live)
-    runs = Runs(
-        store, settings=settings, live=live, launcher=launcher, send_command=links.send, wake_queue=queue.wake
-    )
+    parts = _container(store, live, settings=settings, launcher=launcher, links=links)
+    viewer = Viewer(access=parts.access, live=live, settings=settings)
+    server.register_namespace(viewer)
+    server.register_namespace(Uplink(access=parts.access, ingest=parts.ingest, links=links))
     adoption = Adoption(
         store,
         settings=settings,
         launcher=launcher,
-        live=LossBell(live, webhook=webhook, store=store),
-        redeliver_stop=runs.redeliver_stop,
-        wake_queue=queue.wake,
-    )
-    viewer = Viewer(access=access, live=live, settings=settings)
-    server.register_namespace(viewer)
-    server.register_namespace(Uplink(access=access, ingest=ingest, links=links))
-    parts = Container(
-        settings=settings,
-        store=store,
-        ingest=ingest,
-        runs=runs,
-        queue=queue,
-        evolution=Evolution(store),
-        metrics=MetricReader(store),
-        live=live,
-        access=access,
-        doctor=doctor,
-        preflight=preflight,
-        verification=verification,
-        alerts=Alerts(store, live=live),
-        webhook=webhook,
+        live=LossBell(live, webhook=parts.webhook, store=store),
+        redeliver_stop=parts.runs.redeliver_stop,
+        wake_queue=parts.queue.wake,
     )
     app.extensions[EXTENSION] = parts
     app.extensions[BACKGROUND] = _background(parts, adoption, SocketKeeper(server, viewer))
+
+
+def _container(
+    store: Store, live: LiveFeed, *, settings: Settings, launcher: Launcher, links: Links
+) -> Container:
+    webhook = Webhook(store, settings=settings)
+    queue = RunQueue(store, settings=settings, launcher=launcher, live=live)
+    runs = Runs(
+        store, settings=settings, live=live, launcher=launcher, send_command=links.send, wake_queue=queue.wake
+    )
+    return Container(
+        settings=settings,
+        store=store,
+        ingest=Ingest(store, AlertBell(live, webhook=webhook)),
+        runs=runs,
+        queue=queue,
+        queue_parts=build_queue_parts(
+            store, settings=settings, launcher=launcher, live=live, queue=queue, runs=runs
+        ),
+        evolution=Evolution(store),
+        metrics=MetricReader(store),
+        live=live,
+        access=Access(store),
+        doctor=Doctor(settings),
+        preflight=Preflight(settings),
+        verification=Verification(settings),
+        alerts=Alerts(store, live=live),
+        webhook=webhook,
+    )
 
 
 def _background(parts: Container, adoption: Adoption, keeper: SocketKeeper) -> Background:
     """Everything with threads or processes of its own, in the order in which it starts."""
     return Background(
         *(parts.store, Compactor(parts.store), parts.live, adoption, parts.queue, keeper),
-        *(parts.doctor, parts.preflight, parts.verification, parts.webhook),
+        *(parts.doctor, parts.preflight, parts.verification, parts.webhook, parts.queue_parts.inbox),
     )

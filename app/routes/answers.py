@@ -58,6 +58,7 @@ class RunAnswer(Answer):
         description="What of the fallback ladder is in force: rung, title, changes_numbers, is_unsafe."
     )
     priority: int
+    priority_name: Literal["high", "normal", "low"]
     state: RunState
     reason: str | None
     is_ended: bool

@@ -13,8 +13,11 @@ from app.routes import (
     diagnosis_api,
     doctor_api,
     evolution_api,
+    inbox_api,
+    mark_ended_api,
     metrics_api,
     openapi,
+    queue_api,
     recipes_api,
     run_details_api,
     runs_api,
@@ -33,6 +36,9 @@ BLUEPRINTS: Final = (
     diagnosis_api.bp,
     alerts_api.bp,
     settings_api.bp,
+    queue_api.bp,
+    mark_ended_api.bp,
+    inbox_api.bp,
 )
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import unicodedata
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 
+from app.domain.priorities import PRIORITIES, priority_number
 from app.domain.run_states import RunState
 from app.routes.inputs import Body, Query
 from trainer.environment.overrides import MAX_VARIABLES
@@ -14,7 +15,8 @@ from trainer.protocol.events import EventType
 from trainer.protocol.policy import BY_NAME
 
 
-def _plain_text(text: str) -> str:
+def plain_text(text: str) -> str:
+    """``text`` as it is; ValueError when it is blank or holds control characters."""
     for character in text:
         if unicodedata.category(character) in ("Cc", "Cs"):
             raise ValueError(f"must not hold the control character U+{ord(character):04X}")
@@ -23,10 +25,31 @@ def _plain_text(text: str) -> str:
     return text
 
 
-Name = Annotated[str, Field(min_length=1, max_length=200), AfterValidator(_plain_text)]
-Tag = Annotated[str, Field(min_length=1, max_length=64), AfterValidator(_plain_text)]
+def _priority(given: object) -> object:
+    if not isinstance(given, str):
+        return given
+    if given not in PRIORITIES:
+        raise ValueError(f"must be one of {', '.join(PRIORITIES)}, or a whole number")
+    return priority_number(given)
+
+
+Name = Annotated[str, Field(min_length=1, max_length=200), AfterValidator(plain_text)]
+Tag = Annotated[str, Field(min_length=1, max_length=64), AfterValidator(plain_text)]
 Tags = Annotated[list[Tag], Field(max_length=20)]
-Priority = Annotated[int, Field(ge=-100, le=100, description="Higher starts first.")]
+Priority = Annotated[
+    int,
+    BeforeValidator(_priority),
+    Field(ge=-100, le=100),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {"type": "string", "enum": list(PRIORITIES)},
+                {"type": "integer", "minimum": -100, "maximum": 100},
+            ],
+            "description": f"A word, or a number: higher starts first, and the words stand for {PRIORITIES}.",
+        }
+    ),
+]
 Profile = Literal["auto", "safe", "classic"]
 
 

@@ -190,11 +190,16 @@ def retry(run_id: str) -> Response:
 
 @bp.post("/runs/<run_id>/clone")
 @requires("owner")
+@takes_headers(CreationHeaders)
 @bp.output(RunAnswer, status_code=201)
-@bp.doc(tags=["Orders"])
-def clone(run_id: str) -> Response:
-    """Queue a new run with the same settings."""
-    return _created(container().runs.clone(run_id), status=201)
+@bp.doc(tags=["Orders"], responses=_MADE_EARLIER)
+def clone(run_id: str, headers: CreationHeaders) -> Response:
+    """Queue a new run with the same settings.
+
+    An `Idempotency-Key` header makes a repeated request one run: the second answer is 200.
+    """
+    run, created = container().runs.clone(run_id, idempotency_key=headers.idempotency_key)
+    return _created(run, status=201 if created else 200)
 
 
 def _shown(run: Run, *, status: int = 200) -> Response:

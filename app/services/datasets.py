@@ -19,6 +19,7 @@ from trainer.recipes.registry import Recipe
 
 SUFFIXES: Final = {".jsonl": "jsonl", ".csv": "csv", ".tsv": "tsv", ".npz": "npz"}
 MAX_LISTED: Final = 500
+QUARANTINE: Final = "quarantine"  # of the inbox: what lies there cannot be trained on
 MAX_PATH_CHARACTERS: Final = 1024
 
 
@@ -86,7 +87,7 @@ def describe_datasets(recipes: Iterable[Recipe], *, roots: Sequence[Path]) -> li
             entry["recipes"].append(recipe.name)
     files = [
         {"kind": "file", "title": file.name, **asdict(file)}
-        for file in list_files(roots, skip=frozenset(builtin))
+        for file in list_files(roots, skip=frozenset(builtin) | {QUARANTINE})
     ]
     return [*builtin.values(), *files]
 

@@ -18,7 +18,7 @@ from sqlalchemy.orm import Session
 
 from app.config import Settings
 from app.domain.run_states import ACTIVE, RunState
-from app.errors import InvalidTransition, Unavailable
+from app.errors import InvalidTransition, NotFound, Unavailable
 from app.launchers.launcher import Launcher, LaunchError
 from app.services.access import issue_run_token
 from app.store import runs as run_rows
@@ -55,6 +55,7 @@ class RunQueue:
         self._settings = settings
         self._launcher = launcher
         self._live = live
+        self._launching: set[str] = set()  # claimed, and not yet handed to the launcher
         self._wake = threading.Event()
         self._closing = threading.Event()
         self._thread: threading.Thread | None = None
@@ -74,6 +75,10 @@ class RunQueue:
     def wake(self) -> None:
         """Look now: a run was queued, or one has ended."""
         self._wake.set()
+
+    def is_launching(self, run_id: str) -> bool:
+        """Whether a supervisor is just about to be started for this run."""
+        return run_id in self._launching
 
     def launch_next(self) -> bool:
         """Launch the next run if there is one and room for it; whether there was.
@@ -95,6 +100,8 @@ class RunQueue:
         except (LaunchError, OSError) as exc:
             log.warning("run %s could not be launched: %s", run_id, exc)
             self._fail(run_id, f"The run could not be launched: {exc}")
+        finally:
+            self._launching.discard(run_id)
         return True
 
     def _loop(self) -> None:
@@ -122,6 +129,7 @@ class RunQueue:
         run = run_rows.transition(
             session, waiting.id, new=RunState.STARTING, old=queued, attempt=self._next_attempt(waiting.id)
         )
+        self._launching.add(run.id)  # on the writer's thread: nobody sees the new state without it
         return _Claim(self._spec(run), issue_run_token(session, run.id))
 
     def _next_attempt(self, run_id: str) -> int:
@@ -167,8 +175,8 @@ class RunQueue:
 
         try:
             self._store.write(work)
-        except InvalidTransition:
-            return  # somebody stopped it meanwhile
+        except (InvalidTransition, NotFound):
+            return  # somebody ended it meanwhile, or deleted it
         self._live.run_changed(run_id)
 
 

@@ -12,13 +12,13 @@ RUN_ID: Final = re.compile(r"[a-z0-9-]{1,64}")
 
 
 def new_run_id(*, now: float | None = None) -> str:
-    """A fresh id such as ``1ke3s8v4q-7f2``: milliseconds since 1970, then 15 random bits.
+    """A fresh id such as ``1ke3s8v4q-7f2kc``: milliseconds since 1970, then 25 random bits.
 
     Args:
         now: Unix seconds; None stands for the present moment.
     """
     milliseconds = int((time.time() if now is None else now) * 1000)
-    return f"{_encode(milliseconds, 9)}-{_encode(secrets.randbits(15), 3)}"
+    return f"{_encode(milliseconds, 9)}-{_encode(secrets.randbits(25), 5)}"
 
 
 def is_run_id(text: str) -> bool:

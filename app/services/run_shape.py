@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any, Final
 
+from app.domain.priorities import priority_word
 from app.domain.run_states import ENDED, RESUMABLE, RunState
 from app.store.models import Attempt, Checkpoint, Run, RunEvent
 from trainer.environment.secrets import shown_all
@@ -27,6 +28,7 @@ def run_to_json(run: Run) -> dict[str, Any]:
         "environment": shown_all(run.environment),
         "rungs": run.rungs,
         "priority": run.priority,
+        "priority_name": priority_word(run.priority),
         "state": run.state,
         "reason": run.reason,
         "is_ended": state in ENDED,

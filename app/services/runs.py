@@ -31,6 +31,7 @@ from trainer.protocol.events import Command, Phase
 from trainer.protocol.run_folder import RunPaths
 
 KILL_SIGNAL: Final = signal.SIGQUIT
+KILLING: Final = "to be killed at once"  # while its processes end; the pages know these words
 WIND_UP_S: Final = 4.0  # what a supervisor whose run has ended gets to leave
 _STOPPABLE: Final = ACTIVE - {RunState.STOPPING}
 
@@ -198,9 +199,7 @@ class Runs(RunReader):
                 hint="Clone it to train again with the same parameters." if state in ENDED else None,
             )
         self._await_wound_up(run_id)
-        resumed = self._store.write(
-            lambda session: run_rows.transition(session, run_id, new=RunState.QUEUED, old=RESUMABLE)
-        )
+        resumed = self._store.write(lambda session: _requeue(session, run_id))
         self._announce(run_id)
         return resumed
 
@@ -208,14 +207,15 @@ class Runs(RunReader):
         """Queue a failed, stopped or lost run for a further attempt from its last good checkpoint."""
         return self.resume(run_id)
 
-    def clone(self, run_id: str) -> Run:
-        """Queue a new run with the same settings.
+    def clone(self, run_id: str, *, idempotency_key: str | None = None) -> tuple[Run, bool]:
+        """Queue a new run with the same settings; with a key that was used before, return the run it made.
 
         Raises:
             InvalidRequest: the recipe or the dataset no longer exists as it was.
+            Conflict: the key belongs to a run with other settings.
         """
         old = self.get(run_id)
-        run, _ = self.create(
+        return self.create(
             old.recipe,
             old.dataset,
             old.params,
@@ -224,8 +224,8 @@ class Runs(RunReader):
             profile=old.profile,
             environment=old.environment,
             priority=old.priority,
+            idempotency_key=idempotency_key,
         )
-        return run
 
     def update(
         self,
@@ -235,12 +235,14 @@ class Runs(RunReader):
         tags: Sequence[str] | None = None,
         priority: int | None = None,
     ) -> Run:
-        """Change what may change of a run: its name, its tags, its place in the queue."""
+        """Change what may change of a run: its name, its tags, its priority in the queue."""
         given = {"name": name, "tags": None if tags is None else list(tags), "priority": priority}
-        changes = {key: value for key, value in given.items() if value is not None}
+        changes: dict[str, Any] = {key: value for key, value in given.items() if value is not None}
 
         def work(session: Session) -> Run:
             run = run_rows.get_run(session, run_id)
+            if changes.get("priority", run.priority) != run.priority:
+                changes["queue_rank"] = 0  # a place among runs of another priority means nothing here
             run_rows.touch(session, run_id, **changes)
             session.refresh(run)
             return run
@@ -279,6 +281,8 @@ class Runs(RunReader):
                 )
             if state in _STOPPABLE:
                 return run_rows.transition(session, run_id, new=RunState.STOPPING, stop_requested=True)
+            if state is RunState.STOPPING and command is Command.KILL:
+                run_rows.touch(session, run_id, reason=KILLING)
             return run
 
         run = self._store.write(work)
@@ -348,3 +352,11 @@ class Runs(RunReader):
     def _announce(self, run_id: str) -> None:
         self._live.run_changed(run_id)
         self._wake_queue()
+
+
+def _requeue(session: Session, run_id: str) -> Run:
+    """Queue an ended run; one that another click has queued meanwhile is what was wanted."""
+    run = run_rows.get_run(session, run_id)
+    if RunState(run.state) is RunState.QUEUED:
+        return run
+    return run_rows.transition(session, run_id, new=RunState.QUEUED, old=RESUMABLE)

@@ -45,7 +45,9 @@ class Run(Base):
     state: Mapped[str] = mapped_column(String(16), index=True)
     reason: Mapped[str | None] = mapped_column(Text)  # why it ended, in words
     stop_requested: Mapped[bool] = mapped_column(default=False)
-    priority: Mapped[int] = mapped_column(default=0)  # higher first; FIFO by queued_at inside
+    priority: Mapped[int] = mapped_column(default=0)  # higher first; see app.domain.priorities
+    # order inside a priority: lower first, then by queued_at; 0 where nobody has arranged anything
+    queue_rank: Mapped[int] = mapped_column(default=0, server_default="0")
     queued_at: Mapped[float]
     created_at: Mapped[float] = mapped_column(index=True)
     started_at: Mapped[float | None]
@@ -309,3 +311,43 @@ class RunToken(Base):
     __tablename__ = "run_tokens"
     run_id: Mapped[str] = mapped_column(ForeignKey("runs.id", ondelete="CASCADE"), primary_key=True)
     hash: Mapped[str] = mapped_column(String(64))
+
+
+class InboxItem(Base):
+    """One file that was dropped into the inbox, from its first sight until somebody forgets it.
+
+    ``path`` is where the file lies; ``goal``, while it is being moved, where it will lie. A name may be
+    no text at all, so both are the bytes the file system knows. ``state`` is an ``InboxState``.
+    """
+
+    __tablename__ = "inbox_items"
+    id: Mapped[str] = mapped_column(String(64), primary_key=True)
+    name: Mapped[str] = mapped_column(Text)  # for people; bytes that are no text are replaced
+    state: Mapped[str] = mapped_column(String(16), index=True)
+    reason: Mapped[str | None] = mapped_column(Text)
+    priority: Mapped[int] = mapped_column(default=0)
+    path: Mapped[bytes] = mapped_column(index=True)
+    goal: Mapped[bytes | None]
+    num_bytes: Mapped[int] = mapped_column(BigInteger)
+    mtime_ns: Mapped[int] = mapped_column(BigInteger)
+    inode: Mapped[str] = mapped_column(String(64))  # device and number, as text: 64 bits without a sign
+    sha256: Mapped[str | None] = mapped_column(String(64), index=True)
+    facts: Mapped[dict[str, Any] | None]  # what the check found: kind, num_pairs, num_groups
+    sidecar: Mapped[str | None] = mapped_column(Text)  # NAME.json as it came
+    wish: Mapped[dict[str, Any] | None]  # recipe, params, name, tags, profile, policy, as decided
+    is_forced: Mapped[bool] = mapped_column(default=False)  # train it although its content is known
+    tries: Mapped[int] = mapped_column(default=0)  # counts retries; part of the run's idempotency key
+    run_id: Mapped[str | None] = mapped_column(ForeignKey("runs.id", ondelete="SET NULL"), index=True)
+    created_at: Mapped[float] = mapped_column(index=True)
+    changed_at: Mapped[float]
+
+
+class InboxSettings(Base):
+    """What was chosen on the inbox page; one row, none until somebody has chosen."""
+
+    __tablename__ = "inbox_settings"
+    id: Mapped[int] = mapped_column(primary_key=True)
+    is_on: Mapped[bool | None]  # None: as the settings file says
+    recipe: Mapped[str | None] = mapped_column(String(64))
+    preset: Mapped[str | None] = mapped_column(String(64))
+    changed_at: Mapped[float]

@@ -13,7 +13,7 @@ from sqlalchemy.orm import Session
 
 from app.domain.run_states import ACTIVE, ENDED, TRANSITIONS, RunState, sources_of
 from app.errors import Conflict, InvalidTransition, NotFound
-from app.store import alerts
+from app.store import alerts, inbox
 from app.store.models import Attempt, Checkpoint, ProbeSet, Run, RunEvent, Snapshot, StreamMark
 
 _FIXED: Final = frozenset({"id", "state"})
@@ -81,6 +81,7 @@ def _stamps(new: RunState) -> dict[str, Any]:
             "exit_code": None,
             "exit_signal": None,
             "stop_requested": False,
+            "queue_rank": 0,
         }
     if new in (RunState.STARTING, RunState.RUNNING):
         return {"started_at": func.coalesce(Run.started_at, now), "ended_at": None}
@@ -151,14 +152,21 @@ def list_runs(
     return list(session.scalars(page.limit(limit).offset(offset))), total
 
 
-def next_queued(session: Session) -> Run | None:
-    """The queued run that is next: highest priority, then longest waiting."""
-    return session.scalar(
-        select(Run)
-        .where(Run.state == RunState.QUEUED.value, Run.deleted_at.is_(None))
-        .order_by(Run.priority.desc(), Run.queued_at, Run.id)
-        .limit(1)
+def queued_runs(session: Session, *, limit: int | None = None) -> list[Run]:
+    """The queued runs in the order they will start: by priority, as arranged, then longest waiting."""
+    return list(
+        session.scalars(
+            select(Run)
+            .where(Run.state == RunState.QUEUED.value, Run.deleted_at.is_(None))
+            .order_by(Run.priority.desc(), Run.queue_rank, Run.queued_at, Run.id)
+            .limit(limit)
+        )
     )
+
+
+def next_queued(session: Session) -> Run | None:
+    """The queued run that is next."""
+    return next(iter(queued_runs(session, limit=1)), None)
 
 
 def count_active(session: Session) -> int:
@@ -211,6 +219,7 @@ def delete(session: Session, run_id: str) -> None:
     run = get_run(session, run_id)
     if RunState(run.state) in ACTIVE:
         raise Conflict(f"Run {run_id} is {run.state}.", hint="Stop it first, then delete it.")
+    inbox.settle(session, run)
     probe_sets = set(session.scalars(select(Snapshot.probe_set).where(Snapshot.run_id == run_id)))
     session.execute(delete_rows(Run).where(Run.id == run_id))
     still_used = select(Snapshot.id).where(Snapshot.probe_set == ProbeSet.hash).exists()

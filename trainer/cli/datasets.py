@@ -1,4 +1,4 @@
-"""``datasets``: the built-in datasets, and building one ahead of time."""
+"""``datasets``: the built-in datasets, building one ahead of time, and checking a file."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from trainer.cli import dataset_check
 from trainer.cli.errors import UsageError
 from trainer.cli.folders import instance
 from trainer.datasets import python_docs
@@ -20,6 +21,7 @@ def add_parser(subparsers: Any) -> None:
     parser.add_argument("--build", metavar="NAME", help="build this dataset now, so that no run waits for it")
     parser.add_argument("--datasets-dir", metavar="DIR", help="default: datasets in the instance folder")
     parser.set_defaults(main=main)
+    dataset_check.add_parser(parser.add_subparsers(metavar="check"))
 
 
 def main(arguments: argparse.Namespace) -> int:

@@ -9,6 +9,7 @@ import { OwnVariables, variableOf } from "./new_run/own_variables.js";
 import { PolicyForm, policyFieldOf } from "./new_run/policy.js";
 import { Preflight } from "./new_run/preflight.js";
 import { Preview } from "./new_run/preview.js";
+import { chosenPriority } from "./new_run/priority.js";
 
 const PROFILES = [
   ["auto", "auto: what this machine needs"],
@@ -198,7 +199,13 @@ async function startRun(anyway = false) {
     if (!anyway && !(await preflight.allows(values.training))) return restoreStart();
     setText(start.querySelector("span"), "Starting…");
     const named = name.control.value.trim();
-    const wish = { ...values.training, policy: values.policy, ...(named ? { name: named } : {}), preflight: anyway ? "skip" : "require" };
+    const wish = {
+      ...values.training,
+      policy: values.policy,
+      priority: chosenPriority(),
+      ...(named ? { name: named } : {}),
+      preflight: anyway ? "skip" : "require",
+    };
     const run = await post("/api/runs", wish, { "Idempotency-Key": key });
     location.assign(`/runs/${encodeURIComponent(run.id)}`);
   } catch (error) {

@@ -189,7 +189,7 @@ def test_a_finished_run_is_cloned_not_resumed(rig: Rig) -> None:
     with pytest.raises(Conflict) as caught:
         rig.runs.resume(run.id)
     assert "Clone" in str(caught.value.hint)
-    twin = rig.runs.clone(run.id)
+    twin, _ = rig.runs.clone(run.id)
     assert twin.id != run.id
     assert (twin.params, twin.tags, twin.priority) == (run.params, run.tags, run.priority)
 

@@ -2,6 +2,7 @@
 import { h, icon } from "../../lib/dom.js";
 import { formatCount, formatDuration, formatExit } from "../../lib/format.js";
 import { runningSeconds } from "../../lib/run_facts.js";
+import { stopWords } from "./ending.js";
 import { stallWords } from "./stall.js";
 
 /** @typedef {import("../../lib/run_facts.js").Run} Run */
@@ -28,6 +29,8 @@ export function endWords(run) {
       return { tone: "warn", icon: "stalled", title: stallWords(run.reason ?? "").title, text: reason && sentence(stallWords(run.reason ?? "").text) };
     case "retrying":
       return { tone: "warn", icon: "retrying", title: "Between two attempts", text: reason };
+    case "stopping":
+      return { tone: "warn", icon: "stopping", ...stopWords(run) };
     default:
       return null;
   }
@@ -43,6 +46,7 @@ export function endBanner(run) {
     icon(words.icon),
     h("div", {}, h("div", { class: "title", text: words.title }), words.text ? h("div", { class: "banner-text", text: words.text }) : null),
     run.state === "failed" ? h("a", { class: "button button-small banner-action", href: "#log" }, "Show the log") : null,
+    run.state === "stopping" ? h("span", { class: "banner-action num", dataset: { stopClock: "" } }) : null,
   );
 }
 

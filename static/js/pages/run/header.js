@@ -1,5 +1,5 @@
 // @ts-check
-import { ApiError, post, request } from "../../lib/api.js";
+import { ApiError, newKey, post, request } from "../../lib/api.js";
 import { fill, find, h, icon, setText } from "../../lib/dom.js";
 import { formatAge, formatClock, formatCount, formatDuration, formatNumber } from "../../lib/format.js";
 import { Pace, fractionDone, secondsLeft } from "../../lib/progress.js";
@@ -8,6 +8,7 @@ import { runBadges } from "../../lib/rungs.js";
 import { toast, toastError } from "../../lib/shell.js";
 import { ENDED, RESUMABLE, stateBadge, stateWord } from "../../lib/states.js";
 import { endBanner } from "./banner.js";
+import { StopClock, isUnreachable, markEnded } from "./ending.js";
 
 /** @typedef {import("../../lib/run_facts.js").Run} Run */
 /** @typedef {{key: string, word: string, icon: string, kind?: string, title: string, disabled?: boolean}} Action */
@@ -20,13 +21,14 @@ const TAKEN = /** @type {Record<string, string>} */ ({
 
 /**
  * What can be done with a run now, the main thing first.  Pure.
- * @param {Run} run @returns {Action[]}
+ * @param {Run} run @param {boolean} [unreachable] it should live, but has not been heard of for a minute @returns {Action[]}
  */
-export function actionsFor(run) {
+export function actionsFor(run, unreachable = false) {
+  const mark = { key: "mark-ended", word: "Mark as ended…", icon: "cross", kind: "quiet", title: "Say by hand how it ended" };
   const again = { key: "clone", word: "Run again", icon: "plus", title: "Start a new run with the same settings" };
   const remove = { key: "delete", word: "Delete", icon: "trash", kind: "quiet", title: "Move this run to the trash" };
   if (RESUMABLE.has(run.state)) {
-    return [{ key: "start", word: "Start", icon: "play", kind: "go", title: "Go on from the last good checkpoint" }, again, remove];
+    return [{ key: "start", word: "Start", icon: "play", kind: "go", title: "Go on from the last good checkpoint" }, again, remove, ...(run.state === "lost" ? [mark] : [])];
   }
   if (ENDED.has(run.state)) {
     return [{ key: "start", word: "Start again", icon: "play", kind: "go", title: "Start a new run with the same settings" }, remove];
@@ -34,7 +36,8 @@ export function actionsFor(run) {
   if (run.state === "stopping") {
     return [
       { key: "stop", word: "Stopping…", icon: "stop", kind: "stop", title: "It saves a checkpoint and ends", disabled: true },
-      { key: "kill", word: "Kill", icon: "cross", title: "End its processes at once, without a checkpoint" },
+      { key: "kill", word: "Kill now", icon: "cross", title: "End its processes at once, without a checkpoint" },
+      ...(unreachable ? [mark] : []),
     ];
   }
   const stop = { key: "stop", word: "Stop", icon: "stop", kind: "stop", title: "Save a checkpoint and end" };
@@ -48,6 +51,7 @@ export function actionsFor(run) {
       : { key: "pause", word: "Pause", icon: "pause", title: "Pause between two steps" },
     { key: "checkpoint", word: "Checkpoint", icon: "checkpoint", title: "Save a checkpoint now" },
     { key: "snapshot", word: "Snapshot", icon: "snapshot", title: "Ask the probes now" },
+    ...(unreachable ? [mark] : []),
   ];
 }
 
@@ -56,6 +60,10 @@ export class Header {
   #pace = new Pace();
   #shown = "";
   #busy = "";
+  #unreachable = false;
+  #stopClock = new StopClock();
+  /** A double click makes one copy. */
+  #cloneKey = newKey();
   /** @type {Map<string, Element>} */
   #facts = new Map();
 
@@ -101,6 +109,11 @@ export class Header {
     const { run } = this;
     const now = this.now();
     const ended = ENDED.has(run.state);
+    this.#stopClock.tick(`/api/runs/${encodeURIComponent(run.id)}`, run, now);
+    if (isUnreachable(run, now) !== this.#unreachable) {
+      this.#unreachable = !this.#unreachable;
+      this.#drawActions();
+    }
     setText(find("#run-step"), formatCount(run.step));
     setText(find("#run-total"), run.total_steps ? ` / ${formatCount(run.total_steps)} steps` : " steps");
     setText(find("#run-epoch"), run.num_epochs ? `epoch ${formatNumber(run.epoch ?? 0, 3)} of ${run.num_epochs}` : "");
@@ -145,7 +158,7 @@ export class Header {
 
   #drawActions() {
     const focused = /** @type {HTMLElement} */ (document.activeElement)?.dataset?.action;
-    fill(this.actions, actionsFor(this.run).map((action, index) => this.#button(action, index === 0)));
+    fill(this.actions, actionsFor(this.run, this.#unreachable).map((action, index) => this.#button(action, index === 0)));
     if (focused) /** @type {HTMLElement | null} */ (this.actions.querySelector(`[data-action="${focused}"]`) ?? this.actions.querySelector("button"))?.focus();
   }
 
@@ -166,6 +179,10 @@ export class Header {
   /** @param {string} key */
   async #act(key) {
     if (this.#busy) return;
+    if (key === "mark-ended") {
+      markEnded(this.run, this.onAnswer);
+      return;
+    }
     if (key === "delete" && !confirm(`Move “${this.run.name}” to the trash?`)) return;
     this.#busy = key;
     this.#drawActions();
@@ -188,7 +205,8 @@ export class Header {
       await request("DELETE", path);
       location.assign("/");
     } else if (key === "clone" || (key === "start" && !RESUMABLE.has(this.run.state))) {
-      const fresh = await post(`${path}/clone`);
+      const fresh = await post(`${path}/clone`, {}, { "Idempotency-Key": this.#cloneKey });
+      this.#cloneKey = newKey();
       location.assign(`/runs/${encodeURIComponent(fresh.id)}`);
     } else {
       this.onAnswer(await post(`${path}/${key === "start" ? "resume" : key}`));

@@ -1,0 +1,1 @@
+"""Tests, at the same paths as the code."""
