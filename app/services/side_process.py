@@ -33,6 +33,7 @@ class SideProcess:
         Raises:
             OSError: it cannot be started.
         """
+        self.is_late = False  # its limit has passed
         self._complaint = tempfile.TemporaryFile()  # noqa: SIM115 - closed by close()
         told_file = tempfile.TemporaryFile()  # noqa: SIM115 - closed below; a pipe might block
         try:
@@ -62,10 +63,14 @@ class SideProcess:
 
     def limit(self, seconds: float) -> threading.Timer:
         """Ask it to end when so many seconds have passed, unless the timer is cancelled."""
-        timer = threading.Timer(seconds, self.ask_to_end)
+        timer = threading.Timer(seconds, self._end_late)
         timer.daemon = True
         timer.start()
         return timer
+
+    def _end_late(self) -> None:
+        self.is_late = True
+        self.ask_to_end()
 
     def ask_to_end(self) -> None:
         """SIGTERM: it cleans up and leaves, or is killed after a grace."""

@@ -120,10 +120,9 @@ class Verification:
         report: dict[str, Any] | None = None
         for line in process.output:
             report = self._take(line) or report
-        is_late = not timer.is_alive()
         timer.cancel()
         code, said = process.close()
-        trouble = None if report is not None else self._why(code, said, is_late=is_late)
+        trouble = None if report is not None else self._why(code, said, is_late=process.is_late)
         if report is not None:
             try:
                 write_atomic(
