@@ -77,7 +77,7 @@ def test_a_broken_heap_is_cured_by_one_thread_in_the_same_supervisor_and_all_of_
     assert states(paths) == ["starting", "running", "retrying", "starting", "running", "finished"]
     retrying = next(event for event in told(paths, "state") if event["state"] == "retrying")
     assert retrying["reason"].startswith(
-        "attempt 2 of 3 in 0.05 s: one OpenMP thread that sleeps while it waits, because native code"
+        "attempt 2 of 3 in 0.05 s: one OpenMP thread that sleeps while it waits, because code outside Python"
     )
     started = [event for event in told(paths, "attempt") if event["what"] == "started"]
     assert [len(event["plan"]["rungs"]) for event in started] == [0, 1]
