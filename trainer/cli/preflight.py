@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 from typing import Any, Final
 
+from trainer.cli.assignments import settings_of
 from trainer.cli.cancelling import Cancelled, cancel_on_signals
 from trainer.cli.doctor import table
 from trainer.cli.errors import UsageError
@@ -71,7 +72,7 @@ def main(arguments: argparse.Namespace) -> int:
 
 def _report(recipe: Recipe, arguments: argparse.Namespace, folder: Path) -> dict[str, Any]:
     try:
-        params = validate(recipe, _settings(arguments.settings))
+        params = validate(recipe, settings_of(arguments.settings))
     except ParameterError as exc:
         check = Check("parameters", "Parameters", Verdict.PROBLEM, f"{exc}.", _parameter_remedy(recipe, exc))
         return {"checks": [check.to_json()], "verdict": "problem", "took_s": 0.0, "outlook": None}
@@ -107,13 +108,3 @@ def _environment(arguments: argparse.Namespace) -> dict[str, str]:
 def _parameter_remedy(recipe: Recipe, error: ParameterError) -> str:
     field = recipe.Params.model_fields.get(error.field)
     return f"{error.field}: {field.description}" if field is not None else "See: python -m trainer recipes"
-
-
-def _settings(assignments: list[str]) -> dict[str, str]:
-    settings = {}
-    for assignment in assignments:
-        name, equals, value = assignment.partition("=")
-        if not equals or not name:
-            raise UsageError(f"--set {assignment!r}: must be NAME=VALUE")
-        settings[name.strip()] = value.strip()
-    return settings

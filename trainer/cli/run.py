@@ -12,10 +12,10 @@ import json
 import logging
 import sys
 import time
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final, TextIO
 
+from trainer.cli.assignments import settings_of
 from trainer.cli.before_run import refuse_hopeless
 from trainer.cli.errors import UsageError
 from trainer.cli.folders import existing_run, instance
@@ -100,7 +100,7 @@ def _created(arguments: argparse.Namespace, recipe: Recipe) -> RunPaths:
         raise UsageError(f"--dataset: which one? {_dataset_choices(recipe)}")
     dataset = _dataset(recipe, arguments.dataset)
     try:
-        params = validate(recipe, _preset(recipe, arguments.preset) | _settings(arguments.settings))
+        params = validate(recipe, _preset(recipe, arguments.preset) | settings_of(arguments.settings))
     except ParameterError as exc:
         raise UsageError(f"--set {exc}") from exc
     conflict = device_conflict(str(params.get("device", "auto")), arguments.profile)
@@ -155,16 +155,6 @@ def _resumed(arguments: argparse.Namespace, recipe: Recipe) -> RunPaths:
     if arguments.dataset is not None and _dataset(recipe, arguments.dataset) != spec.dataset:
         raise UsageError(f"--dataset: the run in {arguments.run_dir} trains on {spec.dataset}")
     return paths
-
-
-def _settings(assignments: Sequence[str]) -> dict[str, str]:
-    settings = {}
-    for assignment in assignments:
-        name, equals, value = assignment.partition("=")
-        if not equals or not name:
-            raise UsageError(f"--set {assignment!r}: must be NAME=VALUE")
-        settings[name.strip()] = value.strip()
-    return settings
 
 
 def _preset(recipe: Recipe, name: str | None) -> dict[str, Any]:

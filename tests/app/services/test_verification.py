@@ -62,7 +62,7 @@ def test_a_rehearsal_can_be_cancelled_and_is_then_no_failure(settings: Settings)
     wait_for(lambda: one.status()["stages"], what="first stage")
     one.cancel()
     status = finished(one)
-    assert status["trouble"] == "It was ended before the last stage."
+    assert status["trouble"] == "The rehearsal was ended before it had finished."
     assert (status["stages"], status["cancelling"]) == ([STAGE], False)
     assert one.cancel()["running"] is False
 
