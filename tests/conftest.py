@@ -19,12 +19,11 @@ WHOLE_PRODUCT = ("tests/e2e/", "tests/faults/")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests of the whole product share one worker, one dashboard and one browser."""
+    """Tests that start processes come first, so that no long one is left to run alone at the end."""
     for item in items:
         if item.nodeid.startswith(WHOLE_PRODUCT):
             item.add_marker(pytest.mark.process)
-        if item.nodeid.startswith(WHOLE_PRODUCT) or item.get_closest_marker("browser"):
-            item.add_marker(pytest.mark.xdist_group("whole-product"))
+    items.sort(key=lambda item: item.get_closest_marker("process") is None)
 
 
 @pytest.fixture(scope="session")
