@@ -86,7 +86,9 @@ class Inbox:
         self.num_beyond = 0
 
     def start(self) -> None:
-        """Start the thread; once."""
+        """Start the thread; once. The folder is there from now on, also to choose files from by hand."""
+        with contextlib.suppress(OSError):  # told when it is needed
+            self._settings.inbox_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
         self._thread = threading.Thread(target=self._loop, name="inbox", daemon=True)
         self._thread.start()
 
