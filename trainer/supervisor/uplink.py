@@ -23,8 +23,9 @@ from trainer.supervisor.link import Link, LinkDown
 from trainer.supervisor.snapshot_courier import SnapshotCourier
 
 log = logging.getLogger(__name__)
-SHIP_EVERY_S: Final = 0.1
-LOOK_EVERY_S: Final = 0.02
+SHIP_EVERY_S: Final = 0.2  # what comes in a thin stream travels together
+LOOK_EVERY_S: Final = 0.05  # after a pause, for the first news; while an end is held
+HURRY_S: Final = 0.02
 EAGER_BYTES: Final = 64 * 1024  # this much in the spool does not wait for its turn
 STATUS_EVERY_S: Final = 1.0
 _SNAPSHOTS_MAY_DELAY_END_S: Final = 5.0
@@ -55,6 +56,7 @@ class Uplink:
         self._courier = SnapshotCourier(paths, run=run)
         self._closing = threading.Event()
         self._wake = threading.Event()
+        self._in_a_hurry = False  # somebody waits until everything has arrived
         self._idle_since: float | None = None  # monotonic; everything acknowledged since then
         self._held_since: float | None = None
         self._thread = threading.Thread(target=self._keep_linked, name="uplink", daemon=True)
@@ -67,6 +69,7 @@ class Uplink:
     def drain(self, timeout_s: float, *, abandoned: Callable[[], bool] = lambda: False) -> bool:
         """Wait until everything there is now has been acknowledged; False when time ran out first."""
         begin = time.monotonic()
+        self._in_a_hurry = True
         self._wake.set()
         while time.monotonic() - begin < timeout_s and not abandoned():
             if not self._paths.root.exists():
@@ -136,8 +139,9 @@ class Uplink:
             for stream in (Stream.TRAINER, Stream.SUPERVISOR)
         )
         output = OutputCargo(self._paths, run=self._run, have=have.get("output") or {})
-        next_status = shipped_at = 0.0
-        moved = False
+        cargo = (trainer, own, output)
+        next_status = next_ship = 0.0
+        rests = True  # the last look found nothing: the first news after a pause goes at once
         try:
             while not self._closing.is_set():
                 if link.broken.is_set():
@@ -145,21 +149,28 @@ class Uplink:
                 began = time.monotonic()
                 if self._status is not None and began >= next_status:
                     next_status = began + STATUS_EVERY_S
-                    link.send("status", {"run": self._run, **self._status()})
-                # the first news after a pause goes at once, a stream of small ones together
-                rested = began - shipped_at >= SHIP_EVERY_S
-                due = moved or rested or trainer.backlog_bytes() >= EAGER_BYTES
-                moved = due and self._ship_some(link, trainer, own, output)
-                if moved:
-                    shipped_at = began
+                    link.tell("status", {"run": self._run, **self._status()})
+                backlog_bytes = trainer.backlog_bytes()
+                is_news = backlog_bytes >= EAGER_BYTES or (rests and backlog_bytes > 0)
+                if not (is_news or self._in_a_hurry or began >= next_ship):
+                    self._rest(LOOK_EVERY_S if rests else next_ship - began)
                     continue
-                if due:
-                    self._idle_since = began if trainer.drained and own.drained and output.drained else None
-                self._wake.wait(LOOK_EVERY_S)
-                self._wake.clear()
+                moved = self._ship_some(link, *cargo)
+                rests = not moved
+                drained = all(one.drained for one in cargo)
+                if not moved:
+                    self._idle_since = began if drained else None
+                if moved and not drained:
+                    continue
+                next_ship = began + (SHIP_EVERY_S if drained else LOOK_EVERY_S)
+                self._rest(LOOK_EVERY_S if rests else next_ship - time.monotonic())
         finally:
             trainer.close()
             own.close()
+
+    def _rest(self, seconds: float) -> None:
+        self._wake.wait(HURRY_S if self._in_a_hurry else max(0.0, seconds))
+        self._wake.clear()
 
     def _ship_some(self, link: Link, trainer: StreamCargo, own: StreamCargo, output: OutputCargo) -> bool:
         moved = trainer.ship(link)
@@ -188,5 +199,8 @@ class Uplink:
             command = Command(message["command"])
         except (KeyError, TypeError, ValueError):
             return {"ok": False, "error": f"not a command: {message!r}"}
-        self._on_command(command)
+        try:
+            self._on_command(command)
+        except OSError as exc:  # the disk is full: the dashboard is told, the link lives on
+            return {"ok": False, "error": f"'{command}' cannot be passed on: {exc}"}
         return {"ok": True}
