@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 DRAIN_S: Final = 600.0
-LOOK_EVERY_S: Final = 0.2  # a death, a signal and an order wake the loop at once
+LOOK_EVERY_S: Final = 0.25  # a death, a signal and an order wake the loop at once
 LOOK_SOON_S: Final = 0.05  # while a stop is under way or a stack dump is awaited
 _LOCK_WAIT_S: Final = 5.0  # somebody may still be shipping the last words of an earlier attempt
 Remedies = Callable[[str], "Mapping[Rung, Remedy]"]

@@ -23,7 +23,7 @@ from trainer.supervisor.link import Link, LinkDown
 from trainer.supervisor.snapshot_courier import SnapshotCourier
 
 log = logging.getLogger(__name__)
-SHIP_EVERY_S: Final = 0.2  # what comes in a thin stream travels together
+SHIP_EVERY_S: Final = 0.25  # what comes in a thin stream travels together
 LOOK_EVERY_S: Final = 0.05  # after a pause, for the first news; while an end is held
 HURRY_S: Final = 0.02
 EAGER_BYTES: Final = 64 * 1024  # this much in the spool does not wait for its turn
