@@ -54,7 +54,7 @@ class StreamCargo:
         return not self._packed and not self._in_flight
 
     def backlog_bytes(self) -> int:
-        """Spool bytes of the present segment nobody has read yet."""
+        """Spool bytes that nobody has read yet, as far as two segments tell."""
         return self._reader.backlog_bytes()
 
     def ship(self, link: Link, *, hold_end: Callable[[int | None], bool] = lambda seq: False) -> bool:

@@ -51,8 +51,10 @@ class SpoolReader:
         return []
 
     def backlog_bytes(self) -> int:
-        """Unread bytes of the open segment; 0 before the first read."""
-        return os.fstat(self._descriptor).st_size - self._offset if self._descriptor >= 0 else 0
+        """Unread bytes of the open segment, then of the one behind it; 0 before the first read."""
+        if self._descriptor < 0:
+            return 0
+        return os.fstat(self._descriptor).st_size - self._offset or _size(self._expected)
 
     def seek(self, have: int) -> None:
         """Continue behind seq ``have``, wherever the reader was before."""
@@ -136,6 +138,13 @@ def last_seq(folder: Path) -> int:
             if seq is not None:
                 return seq
     return 0
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except FileNotFoundError:
+        return 0
 
 
 def _first_seq(path: Path) -> int | None:

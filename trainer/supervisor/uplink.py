@@ -18,15 +18,12 @@ from trainer.protocol.errors import ProtocolError
 from trainer.protocol.events import Command, Stream
 from trainer.protocol.files import read_object
 from trainer.protocol.run_folder import RunPaths
+from trainer.supervisor.cadence import Cadence
 from trainer.supervisor.cargo import OutputCargo, StreamCargo
 from trainer.supervisor.link import Link, LinkDown
 from trainer.supervisor.snapshot_courier import SnapshotCourier
 
 log = logging.getLogger(__name__)
-SHIP_EVERY_S: Final = 0.25  # what comes in a thin stream travels together
-LOOK_EVERY_S: Final = 0.05  # after a pause, for the first news; while an end is held
-HURRY_S: Final = 0.02
-EAGER_BYTES: Final = 64 * 1024  # this much in the spool does not wait for its turn
 STATUS_EVERY_S: Final = 1.0
 _SNAPSHOTS_MAY_DELAY_END_S: Final = 5.0
 _FIRST_BACK_OFF_S: Final = 0.1
@@ -56,7 +53,7 @@ class Uplink:
         self._courier = SnapshotCourier(paths, run=run)
         self._closing = threading.Event()
         self._wake = threading.Event()
-        self._in_a_hurry = False  # somebody waits until everything has arrived
+        self._cadence = Cadence()
         self._idle_since: float | None = None  # monotonic; everything acknowledged since then
         self._held_since: float | None = None
         self._thread = threading.Thread(target=self._keep_linked, name="uplink", daemon=True)
@@ -69,7 +66,7 @@ class Uplink:
     def drain(self, timeout_s: float, *, abandoned: Callable[[], bool] = lambda: False) -> bool:
         """Wait until everything there is now has been acknowledged; False when time ran out first."""
         begin = time.monotonic()
-        self._in_a_hurry = True
+        self._cadence.in_a_hurry = True
         self._wake.set()
         while time.monotonic() - begin < timeout_s and not abandoned():
             if not self._paths.root.exists():
@@ -139,9 +136,7 @@ class Uplink:
             for stream in (Stream.TRAINER, Stream.SUPERVISOR)
         )
         output = OutputCargo(self._paths, run=self._run, have=have.get("output") or {})
-        cargo = (trainer, own, output)
-        next_status = next_ship = 0.0
-        rests = True  # the last look found nothing: the first news after a pause goes at once
+        cadence, next_status = self._cadence, 0.0
         try:
             while not self._closing.is_set():
                 if link.broken.is_set():
@@ -151,26 +146,17 @@ class Uplink:
                     next_status = began + STATUS_EVERY_S
                     link.tell("status", {"run": self._run, **self._status()})
                 backlog_bytes = trainer.backlog_bytes()
-                is_news = backlog_bytes >= EAGER_BYTES or (rests and backlog_bytes > 0)
-                if not (is_news or self._in_a_hurry or began >= next_ship):
-                    self._rest(LOOK_EVERY_S if rests else next_ship - began)
-                    continue
-                moved = self._ship_some(link, *cargo)
-                rests = not moved
-                drained = all(one.drained for one in cargo)
-                if not moved:
-                    self._idle_since = began if drained else None
-                if moved and not drained:
-                    continue
-                next_ship = began + (SHIP_EVERY_S if drained else LOOK_EVERY_S)
-                self._rest(LOOK_EVERY_S if rests else next_ship - time.monotonic())
+                if cadence.is_due(began, backlog_bytes):
+                    moved = self._ship_some(link, trainer, own, output)
+                    drained = trainer.drained and own.drained and output.drained
+                    cadence.looked(began, backlog_bytes, moved=moved, drained=drained)
+                    if not moved:
+                        self._idle_since = began if drained else None
+                self._wake.wait(cadence.pause_s(time.monotonic()))
+                self._wake.clear()
         finally:
             trainer.close()
             own.close()
-
-    def _rest(self, seconds: float) -> None:
-        self._wake.wait(HURRY_S if self._in_a_hurry else max(0.0, seconds))
-        self._wake.clear()
 
     def _ship_some(self, link: Link, trainer: StreamCargo, own: StreamCargo, output: OutputCargo) -> bool:
         moved = trainer.ship(link)

@@ -31,8 +31,8 @@ from trainer.protocol.batches import BATCH_BYTES, Batch
 from trainer.protocol.events import Stream
 from trainer.protocol.files import write_atomic
 from trainer.protocol.run_folder import RunPaths
+from trainer.supervisor.cadence import THIN_EVERY_S
 from trainer.supervisor.drain import drain
-from trainer.supervisor.uplink import SHIP_EVERY_S
 
 pytestmark = pytest.mark.process
 
@@ -113,7 +113,7 @@ def test_a_thin_stream_travels_a_few_times_a_second(tmp_path: Path, dashboard: D
     early = len(batches_of(tmp_path / "dashboard", Stream.TRAINER))
     wait_until(lambda: time.monotonic() - began > 2.0 and dashboard.have["trainer"] > before)
     late = len(batches_of(tmp_path / "dashboard", Stream.TRAINER))
-    assert 1 <= late - early <= (time.monotonic() - began) / SHIP_EVERY_S + 1
+    assert 1 <= late - early <= (time.monotonic() - began) / THIN_EVERY_S + 1
     assert dashboard.control("stop") == {"ok": True}
     assert finish(supervisor, paths).state == "stopped"
     assert_nothing_is_lost(paths, tmp_path / "dashboard")
