@@ -35,7 +35,6 @@ from trainer.supervisor.verdict import Verdict
 from trainer.supervisor.watch import Watch, Word
 
 MakeCommand = Callable[[Path, int], list[str]]
-LOOK_EVERY_S = 0.05
 
 
 class Attempt:

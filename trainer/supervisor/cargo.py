@@ -54,7 +54,7 @@ class StreamCargo:
         return not self._packed and not self._in_flight
 
     def backlog_bytes(self) -> int:
-        """Spool bytes of the present segment nobody has read yet."""
+        """Spool bytes that nobody has read yet, as far as two segments tell."""
         return self._reader.backlog_bytes()
 
     def ship(self, link: Link, *, hold_end: Callable[[int | None], bool] = lambda seq: False) -> bool:
@@ -139,6 +139,8 @@ class OutputCargo:
         self._run = run
         self._have = {int(attempt): int(num_bytes) for attempt, num_bytes in have.items()}
         self._refused: set[int] = set()
+        self._folder = paths.root / "attempts"
+        self._consoles_of: dict[int, Path] = {}
         self.drained = False
 
     def ship(self, link: Link) -> bool:
@@ -147,13 +149,9 @@ class OutputCargo:
         Raises:
             LinkDown: the link broke.
         """
-        for folder in sorted((self._paths.root / "attempts").glob("[0-9][0-9][0-9]")):
-            attempt = int(folder.name)
-            if attempt in self._refused:
-                continue
+        for attempt, path in self._consoles():
             offset = self._have.get(attempt, 0)
-            text = _piece(console_path(self._paths, attempt), offset)
-            if text:
+            if attempt not in self._refused and (text := _piece(path, offset)):
                 self.drained = False
                 body = {"run": self._run, "attempt": attempt, "offset": offset}
                 answer = link.send("output", body | {"text": base64.b64encode(text).decode()}).wait()
@@ -161,6 +159,16 @@ class OutputCargo:
                 return True
         self.drained = True
         return False
+
+    def _consoles(self) -> list[tuple[int, Path]]:
+        """Attempts and their shown output, in order."""
+        try:
+            names = [folder.name for folder in self._folder.iterdir()]
+        except FileNotFoundError:
+            return []
+        for attempt in {int(name) for name in names if name.isdigit()} - self._consoles_of.keys():
+            self._consoles_of[attempt] = console_path(self._paths, attempt)
+        return sorted(self._consoles_of.items())
 
     def _settle(self, attempt: int, answer: Mapping[str, Any]) -> None:
         have, error = answer.get("have"), _error(answer)

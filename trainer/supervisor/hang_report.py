@@ -91,6 +91,11 @@ class HangReport:
             self._told.hang, self._told.evidence.phase, code, self.reason, self._dump, frames
         )  # fmt: skip
 
+    @property
+    def is_awaiting_stacks(self) -> bool:
+        """Whether a stack dump is under way."""
+        return self._request is not None
+
     def is_due(self) -> bool:
         """Whether :meth:`look` has anything to do; a stack dump is followed at every turn."""
         return self._request is not None or self._watch.is_due()

@@ -32,6 +32,7 @@ class SpoolReader:
         self._run = run
         self._stream = stream
         self._segment: Path | None = None
+        self._expected = folder  # where the next segment will be
         self._descriptor = -1
         self._offset = 0
         self._look_for_gap_at = 0.0
@@ -50,8 +51,10 @@ class SpoolReader:
         return []
 
     def backlog_bytes(self) -> int:
-        """Unread bytes of the open segment; 0 before the first read."""
-        return os.fstat(self._descriptor).st_size - self._offset if self._descriptor >= 0 else 0
+        """Unread bytes of the open segment, then of the one behind it; 0 before the first read."""
+        if self._descriptor < 0:
+            return 0
+        return os.fstat(self._descriptor).st_size - self._offset or _size(self._expected)
 
     def seek(self, have: int) -> None:
         """Continue behind seq ``have``, wherever the reader was before."""
@@ -95,9 +98,8 @@ class SpoolReader:
         It has the next number, which is cheap to look for; a gap in the numbers is looked for now and then.
         """
         if self._segment is not None:
-            expected = self._folder / f"{int(self._segment.stem) + 1:06d}.jsonl"
-            if expected.exists():
-                return expected
+            if self._expected.exists():
+                return self._expected
             if time.monotonic() < self._look_for_gap_at:
                 return None
         self._look_for_gap_at = time.monotonic() + _LOOK_FOR_GAP_EVERY_S
@@ -121,6 +123,7 @@ class SpoolReader:
         self.close()
         self._descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
         self._segment = path
+        self._expected = self._folder / f"{int(path.stem) + 1:06d}.jsonl"
 
 
 def last_seq(folder: Path) -> int:
@@ -135,6 +138,13 @@ def last_seq(folder: Path) -> int:
             if seq is not None:
                 return seq
     return 0
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except FileNotFoundError:
+        return 0
 
 
 def _first_seq(path: Path) -> int | None:

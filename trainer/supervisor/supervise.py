@@ -10,7 +10,6 @@ from __future__ import annotations
 import logging
 import signal
 import sys
-import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -22,7 +21,7 @@ from trainer.protocol.attempt_plan import AttemptPlan
 from trainer.protocol.events import Command
 from trainer.protocol.run_folder import ExitRecord, RunPaths, RunSpec
 from trainer.protocol.rungs import Rung
-from trainer.supervisor.attempt import LOOK_EVERY_S, Attempt, MakeCommand
+from trainer.supervisor.attempt import Attempt, MakeCommand
 from trainer.supervisor.attempt_end import AttemptEnd, examine, unstarted
 from trainer.supervisor.hang_finding import HangFacts
 from trainer.supervisor.inquest import Inquest
@@ -46,12 +45,15 @@ from trainer.supervisor.tally import Tally
 from trainer.supervisor.teller import Note, Teller
 from trainer.supervisor.uplink import Uplink
 from trainer.supervisor.verdict import Verdict
+from trainer.supervisor.waker import Waker
 
 if TYPE_CHECKING:
     from trainer.recipes.declaration import Remedy
 
 log = logging.getLogger(__name__)
 DRAIN_S: Final = 600.0
+LOOK_EVERY_S: Final = 0.25  # a death, a signal and an order wake the loop at once
+LOOK_SOON_S: Final = 0.05  # while a stop is under way or a stack dump is awaited
 _LOCK_WAIT_S: Final = 5.0  # somebody may still be shipping the last words of an earlier attempt
 Remedies = Callable[[str], "Mapping[Rung, Remedy]"]
 
@@ -74,7 +76,7 @@ def supervise(
         remedies: what a recipe, by its name, can change so that a run may be tried again.
         first_wait_s: pause before the first retry; every further one without progress doubles it.
         drain_s: how long to wait for the dashboard after the end.
-        watch: called about twenty times a second with how far the trainer is.
+        watch: called several times a second with how far the trainer is.
         note: called with a line for a person at every retry.
     Raises:
         ProtocolError: the run folder holds no readable ``spec.json``.
@@ -107,7 +109,7 @@ class _Supervision:
         self._spec = spec
         self._given = given
         self._stop = StopLadder(grace_s=spec.stop_grace_s)
-        self._wake = threading.Event()
+        self._waker = Waker()
         self._attempt: Attempt | None = None  # the one whose trainer lives
         self._number = last_attempt(paths) + 1
         self._history: list[PastAttempt] = []
@@ -117,6 +119,10 @@ class _Supervision:
 
     def run(self, drain_s: float) -> ExitRecord:
         """Everything from here to the end of the supervisor."""
+        with self._waker:
+            return self._run(drain_s)
+
+    def _run(self, drain_s: float) -> ExitRecord:
         self._listen_to_signals()
         clear_leftovers(self._paths, grace_s=self._spec.stop_grace_s)
         put_last_end_away(self._paths, attempt=self._number)
@@ -171,8 +177,7 @@ class _Supervision:
         watching = _Watching(attempt, self._spec, stop=self._stop, teller=self._teller)
         while (status := watching.look()) is None:
             self._given.watch(attempt.tally)
-            self._wake.wait(LOOK_EVERY_S)
-            self._wake.clear()
+            self._waker.sleep(watching.pause_s)
         self._attempt = None
         end = examine(
             attempt,
@@ -203,8 +208,7 @@ class _Supervision:
         """Wait out the pause before a retry; False as soon as somebody asks for the end."""
         deadline = time.monotonic() + seconds
         while not self._stop.requested and (left_s := deadline - time.monotonic()) > 0:
-            self._wake.wait(min(left_s, LOOK_EVERY_S))
-            self._wake.clear()
+            self._waker.sleep(left_s)
         return not self._stop.requested
 
     def _stopped_between(self, end: AttemptEnd, answer: Retry) -> ExitRecord:
@@ -255,7 +259,7 @@ class _Supervision:
         """Called from any thread: stopping is the supervisor's task, everything else the trainer's."""
         if order in (Command.STOP, Command.KILL):
             self._stop.request(kill=order is Command.KILL)
-            self._wake.set()
+            self._waker.wake()
             return
         opposite = {Command.PAUSE: Command.RESUME, Command.RESUME: Command.PAUSE}.get(order)
         if opposite is not None:
@@ -274,7 +278,6 @@ class _Supervision:
             self._abandoned = True
             return
         again = number == signal.SIGINT and self._stop.requested
-        # setting the wake-up here could wait for a lock that this very thread holds; the loop looks soon
         self._stop.request(kill=again or number == signal.SIGQUIT)
 
 
@@ -301,6 +304,12 @@ class _Watching:
             self._look_for_hangs()
             self._tell_stopping()
         return status
+
+    @property
+    def pause_s(self) -> float:
+        """How long the loop may sleep before the next look."""
+        is_pressing = self._stop.requested or self._attempt.hangs.is_awaiting_stacks
+        return LOOK_SOON_S if is_pressing else LOOK_EVERY_S
 
     def _tell_running(self) -> None:
         """Once, when the trainer has said its first word, unless it is to stop already."""

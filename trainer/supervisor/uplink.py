@@ -18,19 +18,17 @@ from trainer.protocol.errors import ProtocolError
 from trainer.protocol.events import Command, Stream
 from trainer.protocol.files import read_object
 from trainer.protocol.run_folder import RunPaths
+from trainer.supervisor.cadence import Cadence
 from trainer.supervisor.cargo import OutputCargo, StreamCargo
 from trainer.supervisor.link import Link, LinkDown
 from trainer.supervisor.snapshot_courier import SnapshotCourier
 
 log = logging.getLogger(__name__)
-SHIP_EVERY_S: Final = 0.1
-LOOK_EVERY_S: Final = 0.02
-EAGER_BYTES: Final = 64 * 1024  # this much in the spool does not wait for its turn
 STATUS_EVERY_S: Final = 1.0
 _SNAPSHOTS_MAY_DELAY_END_S: Final = 5.0
 _FIRST_BACK_OFF_S: Final = 0.1
 _LONGEST_BACK_OFF_S: Final = 10.0
-_LONGEST_LOCAL_BACK_OFF_S: Final = 2.0
+_LONGEST_LOCAL_BACK_OFF_S: Final = 0.5  # a refused connection costs next to nothing on this machine
 _LOCAL_HOSTS: Final = frozenset({"127.0.0.1", "localhost", "::1"})
 
 
@@ -55,6 +53,7 @@ class Uplink:
         self._courier = SnapshotCourier(paths, run=run)
         self._closing = threading.Event()
         self._wake = threading.Event()
+        self._cadence = Cadence()
         self._idle_since: float | None = None  # monotonic; everything acknowledged since then
         self._held_since: float | None = None
         self._thread = threading.Thread(target=self._keep_linked, name="uplink", daemon=True)
@@ -67,6 +66,7 @@ class Uplink:
     def drain(self, timeout_s: float, *, abandoned: Callable[[], bool] = lambda: False) -> bool:
         """Wait until everything there is now has been acknowledged; False when time ran out first."""
         begin = time.monotonic()
+        self._cadence.in_a_hurry = True
         self._wake.set()
         while time.monotonic() - begin < timeout_s and not abandoned():
             if not self._paths.root.exists():
@@ -136,8 +136,7 @@ class Uplink:
             for stream in (Stream.TRAINER, Stream.SUPERVISOR)
         )
         output = OutputCargo(self._paths, run=self._run, have=have.get("output") or {})
-        next_status = shipped_at = 0.0
-        moved = False
+        cadence, next_status = self._cadence, 0.0
         try:
             while not self._closing.is_set():
                 if link.broken.is_set():
@@ -145,17 +144,15 @@ class Uplink:
                 began = time.monotonic()
                 if self._status is not None and began >= next_status:
                     next_status = began + STATUS_EVERY_S
-                    link.send("status", {"run": self._run, **self._status()})
-                # the first news after a pause goes at once, a stream of small ones together
-                rested = began - shipped_at >= SHIP_EVERY_S
-                due = moved or rested or trainer.backlog_bytes() >= EAGER_BYTES
-                moved = due and self._ship_some(link, trainer, own, output)
-                if moved:
-                    shipped_at = began
-                    continue
-                if due:
-                    self._idle_since = began if trainer.drained and own.drained and output.drained else None
-                self._wake.wait(LOOK_EVERY_S)
+                    link.tell("status", {"run": self._run, **self._status()})
+                backlog_bytes = trainer.backlog_bytes()
+                if cadence.is_due(began, backlog_bytes):
+                    moved = self._ship_some(link, trainer, own, output)
+                    drained = trainer.drained and own.drained and output.drained
+                    cadence.looked(began, backlog_bytes, moved=moved, drained=drained)
+                    if not moved:
+                        self._idle_since = began if drained else None
+                self._wake.wait(cadence.pause_s(time.monotonic()))
                 self._wake.clear()
         finally:
             trainer.close()
@@ -188,5 +185,8 @@ class Uplink:
             command = Command(message["command"])
         except (KeyError, TypeError, ValueError):
             return {"ok": False, "error": f"not a command: {message!r}"}
-        self._on_command(command)
+        try:
+            self._on_command(command)
+        except OSError as exc:  # the disk is full: the dashboard is told, the link lives on
+            return {"ok": False, "error": f"'{command}' cannot be passed on: {exc}"}
         return {"ok": True}

@@ -95,6 +95,19 @@ def test_reading_resumes_behind_any_position_in_any_segment(tmp_path: Path, have
     assert steps == list(range(have + 1, 301))
 
 
+def test_the_backlog_counts_what_is_unread_here_and_then_in_the_next_segment(tmp_path: Path) -> None:
+    source = reader(tmp_path / "s")
+    assert source.backlog_bytes() == 0
+    write(tmp_path / "s", [phase(1)])
+    assert [batch.last for batch in source.read()] == [1]
+    assert source.backlog_bytes() == 0
+    write(tmp_path / "s", [phase(2)], segment=2)
+    assert source.backlog_bytes() == (tmp_path / "s" / "000002.jsonl").stat().st_size
+    write(tmp_path / "s", [phase(2)])
+    assert source.backlog_bytes() > 0
+    source.close()
+
+
 def test_a_segment_begun_while_reading_is_followed(tmp_path: Path) -> None:
     write(tmp_path / "s", [phase(1)])
     source = reader(tmp_path / "s")

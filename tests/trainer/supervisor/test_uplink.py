@@ -31,6 +31,7 @@ from trainer.protocol.batches import BATCH_BYTES, Batch
 from trainer.protocol.events import Stream
 from trainer.protocol.files import write_atomic
 from trainer.protocol.run_folder import RunPaths
+from trainer.supervisor.cadence import THIN_EVERY_S
 from trainer.supervisor.drain import drain
 
 pytestmark = pytest.mark.process
@@ -99,6 +100,20 @@ def test_the_dashboard_can_stop_a_run_and_pass_orders_to_the_trainer(
     wait_until(lambda: any(status["process"] for status in dashboard.statuses))
     assert dashboard.statuses[-1]["heartbeat"]["attempt"] == 1
     assert 0 <= dashboard.statuses[-1]["progress_age_s"] < 30
+    assert dashboard.control("stop") == {"ok": True}
+    assert finish(supervisor, paths).state == "stopped"
+    assert_nothing_is_lost(paths, tmp_path / "dashboard")
+
+
+def test_a_thin_stream_travels_a_few_times_a_second(tmp_path: Path, dashboard: Dashboard) -> None:
+    paths = new_run(tmp_path, url=dashboard.start())
+    supervisor = start(paths, "trains_until_stopped", drain_s=30)
+    wait_until(lambda: dashboard.have["trainer"] > 10)
+    began, before = time.monotonic(), dashboard.have["trainer"]
+    early = len(batches_of(tmp_path / "dashboard", Stream.TRAINER))
+    wait_until(lambda: time.monotonic() - began > 2.0 and dashboard.have["trainer"] > before)
+    late = len(batches_of(tmp_path / "dashboard", Stream.TRAINER))
+    assert 1 <= late - early <= (time.monotonic() - began) / THIN_EVERY_S + 1
     assert dashboard.control("stop") == {"ok": True}
     assert finish(supervisor, paths).state == "stopped"
     assert_nothing_is_lost(paths, tmp_path / "dashboard")

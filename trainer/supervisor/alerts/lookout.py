@@ -20,7 +20,7 @@ from trainer.protocol.batches import Batch, Block
 from trainer.protocol.events import EventType
 from trainer.protocol.run_folder import RunPaths
 from trainer.supervisor.alerts import crash
-from trainer.supervisor.alerts.memory_now import memory_now
+from trainer.supervisor.alerts.memory_now import MemoryGauge
 from trainer.supervisor.alerts.registry import new_rules
 from trainer.supervisor.alerts.rule import Alarm, Rule, Situation
 from trainer.supervisor.alerts.series import Book
@@ -58,6 +58,7 @@ class Lookout:
         self._clock = clock
         self._rules = list(new_rules() if rules is None else rules)
         self._book = Book()
+        self._memory = MemoryGauge()
         self._watchers: dict[str, list[Rule]] = {}  # by series name; empty where nobody watches
         self._active: dict[str, Alarm] = {}
         self._resolved_at: dict[str, float] = {}
@@ -85,7 +86,7 @@ class Lookout:
             self._now = replace(self._now, free_bytes=_free_bytes(self._paths))
         self._num_looks += 1
         rss = process.get("rss_bytes")
-        self._now = replace(self._now, stall=stall, rss_bytes=rss, memory=memory_now())
+        self._now = replace(self._now, stall=stall, rss_bytes=rss, memory=self._memory.read())
         self._judge(self._rules)
 
     def end(self, verdict: Verdict) -> None:

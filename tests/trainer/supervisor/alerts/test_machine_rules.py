@@ -13,7 +13,7 @@ from tests.trainer.supervisor.alerts.rig import looks
 from trainer.supervisor.alerts.crash import crash_alarm
 from trainer.supervisor.alerts.disk_space import DiskSpace
 from trainer.supervisor.alerts.memory_leak import MemoryLeak
-from trainer.supervisor.alerts.memory_now import memory_now
+from trainer.supervisor.alerts.memory_now import MemoryGauge
 from trainer.supervisor.alerts.memory_room import MemoryRoom
 from trainer.supervisor.alerts.rule import Level, Memory, Situation
 from trainer.supervisor.alerts.series import Book
@@ -116,7 +116,7 @@ def test_a_container_with_a_limit_counts_before_the_machine(tmp_path: Path) -> N
     (inner.parent / "memory.max").write_text(f"{100 * MIB}\n")
     (inner.parent / "memory.current").write_text(f"{99 * MIB}\n")
     (inner.parent / "memory.stat").write_text(f"anon 5\ninactive_file {9 * MIB}\n")
-    assert memory_now(tmp_path) == Memory(100 * MIB, 10 * MIB, "this container")
+    assert MemoryGauge(tmp_path).read() == Memory(100 * MIB, 10 * MIB, "this container")
 
 
 def test_an_old_control_group_counts_too(tmp_path: Path) -> None:
@@ -126,10 +126,10 @@ def test_an_old_control_group_counts_too(tmp_path: Path) -> None:
     box.mkdir(parents=True)
     (box / "memory.limit_in_bytes").write_text(f"{100 * MIB}\n")
     (box / "memory.usage_in_bytes").write_text(f"{99 * MIB}\n")
-    assert memory_now(tmp_path) == Memory(100 * MIB, MIB, "this container")
+    assert MemoryGauge(tmp_path).read() == Memory(100 * MIB, MIB, "this container")
 
 
 def test_without_control_groups_the_machine_is_the_limit(tmp_path: Path) -> None:
-    memory = memory_now(tmp_path)
+    memory = MemoryGauge(tmp_path).read()
     assert memory is not None
     assert memory.place == "this machine"
