@@ -150,6 +150,12 @@ def exits_zero_midway(paths: RunPaths, reporter: Reporter, controls: Controls) -
     os._exit(0)
 
 
+def leaves_before_its_first_step(paths: RunPaths, reporter: Reporter, controls: Controls) -> None:
+    """Leaves with code 0 while it loads, without a word."""
+    reporter.phase(Phase.LOADING, step=0)
+    os._exit(0)
+
+
 def finishes_without_a_step(paths: RunPaths, reporter: Reporter, controls: Controls) -> None:
     """Says it has finished, but nothing was trained."""
     reporter.finished(0, reason="completed", metrics={"last": {}, "best": {}})
@@ -264,6 +270,7 @@ HABITS: dict[str, Habit] = {
         leaves_children,
         keeps_children,
         exits_zero_midway,
+        leaves_before_its_first_step,
         finishes_without_a_step,
         breaks_after_finishing,
         raises,

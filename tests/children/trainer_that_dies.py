@@ -17,6 +17,7 @@ import resource
 import shutil
 import signal
 import sys
+import traceback
 from collections.abc import Callable
 from pathlib import Path
 
@@ -175,6 +176,24 @@ def leaves_without_a_word() -> None:
     os._exit(0)
 
 
+def hides_an_error_behind_code_0() -> None:
+    """What a script does that prints its exception and leaves all the same."""
+    try:
+        asks_for_too_much_memory()
+    except MemoryError:
+        traceback.print_exc()
+        sys.exit(0)
+
+
+def tells_of_ctrl_c_with_a_code() -> None:
+    """Ctrl-C that a library turned into an exit code."""
+    try:
+        raise KeyboardInterrupt
+    except KeyboardInterrupt:
+        traceback.print_exc()
+        sys.exit(130)
+
+
 DEATHS: dict[str, Death] = {
     death.__name__: death
     for death in (
@@ -199,6 +218,8 @@ DEATHS: dict[str, Death] = {
         raises_because_of_another_error,
         loses_a_worker,
         leaves_without_a_word,
+        hides_an_error_behind_code_0,
+        tells_of_ctrl_c_with_a_code,
     )
 }
 

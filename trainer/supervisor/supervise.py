@@ -23,7 +23,7 @@ from trainer.protocol.events import Command
 from trainer.protocol.run_folder import ExitRecord, RunPaths, RunSpec
 from trainer.protocol.rungs import Rung
 from trainer.supervisor.attempt import LOOK_EVERY_S, Attempt, MakeCommand
-from trainer.supervisor.attempt_end import AttemptEnd, examine, unstarted
+from trainer.supervisor.attempt_end import AttemptEnd, examine, unstarted, withheld
 from trainer.supervisor.hang_finding import HangFacts
 from trainer.supervisor.inquest import Inquest
 from trainer.supervisor.ladder import (
@@ -45,7 +45,6 @@ from trainer.supervisor.stop import StopLadder
 from trainer.supervisor.tally import Tally
 from trainer.supervisor.teller import Note, Teller
 from trainer.supervisor.uplink import Uplink
-from trainer.supervisor.verdict import Verdict
 
 if TYPE_CHECKING:
     from trainer.recipes.declaration import Remedy
@@ -157,16 +156,14 @@ class _Supervision:
         """One launch, from its plan to its findings."""
         started_at = time.time()
         if self._stop.requested:
-            verdict = Verdict("stopped", "stopped before the trainer was started")
-            return unstarted(plan, verdict, started_at=started_at, is_wish=True)
+            return withheld(plan, started_at=started_at)
         inquest = Inquest(self._paths, attempt=plan.attempt)
         argv = self._given.make_command(self._paths.root, plan.attempt)
         try:
             prepare(self._paths, plan)
             attempt = Attempt(self._paths, self._spec, plan=plan, spool=self._spool, argv=argv)
         except OSError as exc:
-            verdict = Verdict("failed", f"the trainer cannot be started: {exc}")
-            return unstarted(plan, verdict, started_at=started_at, is_wish=self._stop.wished)
+            return unstarted(plan, exc, started_at=started_at, is_wish=self._stop.wished)
         self._attempt = attempt
         watching = _Watching(attempt, self._spec, stop=self._stop, teller=self._teller)
         while (status := watching.look()) is None:
