@@ -53,7 +53,7 @@ ROWS = [
     Row("segfaults", "faulthandler_hdr", "Segmentation", signal=signal.SIGSEGV, printed=" in segfaults"),
     Row(
         "reads_a_file_that_was_cut_short",
-        "faulthandler_hdr",
+        "bus_error",
         "Bus error",
         signal=signal.SIGBUS,
         printed=" in reads_a_file_that_was_cut_short",
@@ -70,8 +70,18 @@ ROWS = [
     ),
     pytest.param(
         Row(
+            "calls_itself_through_native_code",
+            "stack_overflow",
+            " in again",
+            signal=signal.SIGSEGV,
+            printed=" in again",
+        ),
+        marks=LINUX,
+    ),
+    pytest.param(
+        Row(
             "divides_by_zero",
-            "faulthandler_hdr",
+            "integer_division",
             "Floating point exception",
             signal=signal.SIGFPE,
             printed=" in divides_by_zero",
@@ -94,6 +104,7 @@ ROWS = [
     Row("asks_for_too_much_memory", "cpu_alloc", "MemoryError", code=1),
     pytest.param(Row("fills_the_disk", "disk_full", "[Errno 28]", code=1), marks=LINUX),
     pytest.param(Row("saves_to_a_full_disk", "disk_full", "unexpected pos", code=1), marks=LINUX),
+    Row("writes_a_file_beyond_its_limit", "file_too_large", "[Errno 27]", code=1),
     Row("opens_too_many_files", "fd_limit", "[Errno 24]", code=1),
     Row("recurses", "stack_overflow", "RecursionError", code=1),
     Row("is_used_wrongly", "cli_usage", "--nearmiss-bank", code=2),

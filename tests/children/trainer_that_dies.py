@@ -66,6 +66,16 @@ def overflows_the_stack() -> None:
     ctypes.CDLL(None).regcomp(ctypes.create_string_buffer(4096), b"(" * 2_000_000, 1)
 
 
+def calls_itself_through_native_code() -> None:
+    """Python and C in turn, with the recursion limit out of the way: the stack is used up for real."""
+    sys.setrecursionlimit(10_000_000)
+
+    def again(_: object) -> int:
+        return len(sorted([0], key=again))
+
+    again(0)
+
+
 def divides_by_zero() -> None:
     """An integer division by zero in native code."""
     ctypes.CDLL(None).div(1, 0)
@@ -118,6 +128,14 @@ def saves_to_a_full_disk() -> None:
     """The same with torch, whose own writer puts the error in words of its own."""
     torch = importlib.import_module("torch")
     torch.save({"weight": torch.zeros(1 << 18)}, "/dev/full")
+
+
+def writes_a_file_beyond_its_limit() -> None:
+    """A file size limit, which Python reports as an error because it ignores SIGXFSZ."""
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20))
+    with Path("checkpoint.bin").open("wb", buffering=0) as checkpoint:
+        checkpoint.write(bytes(1 << 20))
+        checkpoint.write(b"more")
 
 
 def opens_too_many_files() -> None:
@@ -202,7 +220,9 @@ DEATHS: dict[str, Death] = {
         segfaults,
         reads_a_file_that_was_cut_short,
         overflows_the_stack,
+        calls_itself_through_native_code,
         divides_by_zero,
+        writes_a_file_beyond_its_limit,
         runs_an_unknown_instruction,
         is_killed,
         is_terminated,

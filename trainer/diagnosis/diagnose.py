@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from trainer.diagnosis.crashes import crash_reading
 from trainer.diagnosis.evidence import Evidence
 from trainer.diagnosis.finding import Finding, Role
 from trainer.diagnosis.log_text import Log
@@ -45,6 +46,8 @@ def diagnose(evidence: Evidence) -> list[Finding]:
     stuck = stuck_where(evidence, log)
     if stuck is not None:
         return [stuck]
+    if chain is None and (crash := crash_reading(evidence, log)) is not None:
+        return [crash]
     if evidence.left_silently:
         return [left_without_a_word(evidence, log, chain)]
     return _weaker(matches, evidence, log, chain)

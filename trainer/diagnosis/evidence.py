@@ -60,6 +60,8 @@ class Evidence:
     oom_kills_are_own: bool = True
     memory_limit_bytes: int | None = None
     disk_free_bytes: int | None = None
+    shm_free_bytes: int | None = None  # of /dev/shm, after the end
+    shm_total_bytes: int | None = None
     platform: str = "linux"  # linux, darwin or windows
 
     @property

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import shutil
 import sys
+from pathlib import Path
 
 from trainer.diagnosis.catalogue import signatures
 from trainer.diagnosis.diagnose import diagnose
@@ -18,6 +19,7 @@ from trainer.supervisor.oom_kills import count_oom_kills, memory_limit_bytes, oo
 from trainer.supervisor.process import ExitStatus
 from trainer.supervisor.tally import Tally
 
+_SHARED_MEMORY = Path("/dev/shm")  # noqa: S108 - looked at, not written
 _PLATFORMS = {"darwin": "darwin", "win32": "windows"}
 
 
@@ -72,7 +74,9 @@ class Inquest:
             num_oom_kills=self._oom_kills(),
             oom_kills_are_own=oom_kills_are_own(),
             memory_limit_bytes=memory_limit_bytes(),
-            disk_free_bytes=self._disk_free(),
+            disk_free_bytes=room[0] if (room := _room(self._paths.root)) else None,
+            shm_free_bytes=shm[0] if (shm := _room(_SHARED_MEMORY)) else None,
+            shm_total_bytes=shm[1] if shm else None,
             platform=platform,
         )
 
@@ -86,11 +90,14 @@ class Inquest:
         except OSError:
             return ""
 
-    def _disk_free(self) -> int | None:
-        try:
-            return shutil.disk_usage(self._paths.root).free
-        except OSError:
-            return None
+
+def _room(folder: Path) -> tuple[int, int] | None:
+    """Free and total bytes of the file system ``folder`` lies on; None where nobody can tell."""
+    try:
+        usage = shutil.disk_usage(folder)
+    except OSError:
+        return None
+    return usage.free, usage.total
 
 
 def _with_hang(hang: HangFacts, diagnosed: list[Finding]) -> list[Finding]:
