@@ -102,7 +102,7 @@ class RunReader:
         with self._store.read() as session:
             run = run_rows.get_run(session, run_id)
             rows = run_rows.events(session, run_id, types=[EventType.FINDING], limit=MAX_FINDINGS)
-            told = [event_to_json(row) for row in rows]
+            told = _without_repeats([event_to_json(row) for row in rows])
             if run.state == RunState.FAILED and not any(one.get("attempt") == run.attempt for one in told):
                 told.append(_of_the_dashboard(run))
         return sorted(told, key=lambda finding: -int(finding.get("attempt") or 0))
@@ -166,6 +166,11 @@ def _torn_tail(content: bytes) -> int:
         needed = 2 if byte >> 5 == 0b110 else 3 if byte >> 4 == 0b1110 else 4 if byte >> 3 == 0b11110 else 1
         return back if needed > back else 0
     return 0
+
+
+def _without_repeats(findings: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """One of each per attempt: an end told over the link alone may come again in the stream."""
+    return list({(one.get("attempt"), one.get("id")): one for one in reversed(findings)}.values())[::-1]
 
 
 def _of_the_dashboard(run: Run) -> dict[str, Any]:

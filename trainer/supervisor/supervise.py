@@ -36,6 +36,7 @@ from trainer.supervisor.ladder import (
     decide,
     max_attempts,
 )
+from trainer.supervisor.last_words import LastWords
 from trainer.supervisor.launch import first_plan, prepare, put_last_end_away, remedies_of
 from trainer.supervisor.own_spool import OwnSpool
 from trainer.supervisor.process import ExitStatus, open_file_limits, prepare_supervisor
@@ -121,6 +122,7 @@ class _Supervision:
         put_last_end_away(self._paths, attempt=self._number)
         self._spool = OwnSpool(self._paths)
         self._teller = Teller(self._paths, self._spool, note=self._given.note)
+        self._last_words = LastWords(self._paths, self._spool, abandoned=lambda: self._abandoned)
         plan = first_plan(self._paths, attempt=self._number)
         self._paths.attempt(self._number).mkdir(parents=True, exist_ok=True)
         self._teller.starting(plan)
@@ -224,7 +226,7 @@ class _Supervision:
         """Write and tell the end of the run."""
         self._ended = True
         whole = replace(record, started_at=self._began_at, num_launches=len(self._history))
-        self._teller.run_ended(whole)
+        self._teller.run_ended(whole, self._last_words)
         return whole
 
     def _link(self) -> Uplink | None:
@@ -237,6 +239,7 @@ class _Supervision:
             attempt=lambda: self._number,
             on_command=self._obey,
             status=self._status,
+            last_words=lambda: self._last_words.unwritten,
         )
         uplink.start()
         return uplink
