@@ -55,8 +55,8 @@ def test_a_batch_sent_twice_changes_nothing(store: Store, ingest: Ingest, heard:
 END: dict[str, Any] = {
     "state": {"state": "failed", "reason": "exit code 1", "attempt": 1, "exit_code": 1, "exit_signal": None,
               "stop_requested": False, "step": 7, "t": 2.0e9},
-    "findings": [{"id": "disk_full", "cause": "c", "remedy": "r", "confidence": 0.9, "lines": [], "source": "s",
-                  "rungs": []}],
+    "findings": [{"id": "disk_full", "cause": "c", "remedy": "r", "confidence": 0.9, "lines": [],
+                  "source": "s", "rungs": []}],
 }  # fmt: skip
 
 
