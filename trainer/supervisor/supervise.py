@@ -37,7 +37,7 @@ from trainer.supervisor.ladder import (
     max_attempts,
 )
 from trainer.supervisor.last_words import LastWords
-from trainer.supervisor.launch import first_plan, prepare, put_last_end_away, remedies_of
+from trainer.supervisor.launch import announce, first_plan, prepare, put_last_end_away, remedies_of, tidy
 from trainer.supervisor.own_spool import OwnSpool
 from trainer.supervisor.process import ExitStatus, open_file_limits, prepare_supervisor
 from trainer.supervisor.recovery import clear_leftovers, last_attempt
@@ -146,6 +146,7 @@ class _Supervision:
             answer = self._ask_ladder(end)
             if isinstance(answer, GiveUp):
                 return self._end(end, answer)
+            announce(self._paths, answer.plan)
             self._teller.retrying(end, answer.words)
             if not self._wait(answer.wait_s):
                 return self._stopped_between(end, answer)
@@ -227,6 +228,7 @@ class _Supervision:
         self._ended = True
         whole = replace(record, started_at=self._began_at, num_launches=len(self._history))
         self._teller.run_ended(whole, self._last_words)
+        tidy(self._paths, whole)
         return whole
 
     def _link(self) -> Uplink | None:
