@@ -22,6 +22,7 @@ from trainer.protocol.attempt_plan import AttemptPlan
 from trainer.protocol.events import Command
 from trainer.protocol.run_folder import ExitRecord, RunPaths, RunSpec
 from trainer.protocol.rungs import Rung
+from trainer.recipes.search_process import isolated
 from trainer.supervisor.attempt import LOOK_EVERY_S, Attempt, MakeCommand
 from trainer.supervisor.attempt_end import AttemptEnd, examine, unstarted, withheld
 from trainer.supervisor.hang_finding import HangFacts
@@ -190,7 +191,7 @@ class _Supervision:
         past = end.past(self._paths)
         self._history.append(past)
         ground = Ground(
-            params=self._spec.params,
+            params=isolated(self._spec.params, profile=self._spec.profile),
             remedies=self._given.remedies(self._spec.recipe) if asks_recipe(past) else {},
             max_attempts=max_attempts(self._spec.policy),
             retries_stalls=self._spec.policy.get("on_stall") == "retry",

@@ -78,7 +78,7 @@ def test_a_broken_heap_is_cured_by_one_thread_in_the_same_supervisor_and_all_of_
     assert states(paths) == ["starting", "running", "retrying", "starting", "running", "finished"]
     retrying = next(event for event in told(paths, "state") if event["state"] == "retrying")
     assert retrying["reason"].startswith(
-        "attempt 2 of 3 in 0.05 s: one OpenMP thread that sleeps while it waits, because native code"
+        "attempt 2 of 3 in 0.05 s: one OpenMP thread that sleeps while it waits, because code outside Python"
     )
     started = [event for event in told(paths, "attempt") if event["what"] == "started"]
     assert [len(event["plan"]["rungs"]) for event in started] == [0, 1]
@@ -161,7 +161,7 @@ def test_the_checkpoint_before_the_last_one_is_taken_when_the_last_cannot_be_rea
     assert rungs_of(paths, 3) == ["previous_checkpoint"]
     started = [event for event in told(paths, "attempt") if event["what"] == "started"]
     assert [event["from_step"] for event in started] == [0, 10, 5]
-    assert (paths.checkpoints / "step_000010.pt.skipped").exists()
+    assert list(paths.checkpoints.glob("*.skipped")) == []  # it ended well: nobody needs them any more
 
 
 @pytest.mark.skipif(not CAN_OPEN_MORE, reason="this machine allows no more than 4096 open files")
