@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, sync_playwright
@@ -14,17 +15,24 @@ from scripts.chromium import HOW_TO_GET_ONE, find_chromium  # noqa: E402
 from tests.e2e.chromium import launch  # noqa: E402
 from tests.e2e.corpus import write_corpus  # noqa: E402
 from tests.e2e.dashboard import Dashboard  # noqa: E402
-
-WHOLE_PRODUCT = ("tests/e2e/", "tests/faults/")
+from tests.e2e.one_worker import is_whole_product, make_scheduler, shares_worker  # noqa: E402
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests of the whole product share one worker, one dashboard and one browser."""
+    """Tests of the whole product start processes; a browser is shared, so its tests share a worker."""
     for item in items:
-        if item.nodeid.startswith(WHOLE_PRODUCT):
+        if is_whole_product(item.nodeid):
             item.add_marker(pytest.mark.process)
-        if item.nodeid.startswith(WHOLE_PRODUCT) or item.get_closest_marker("browser"):
-            item.add_marker(pytest.mark.xdist_group("whole-product"))
+        if item.get_closest_marker("browser") and not shares_worker(item.nodeid):
+            raise pytest.UsageError(
+                f"{item.nodeid} drives a browser: list its file in tests/e2e/one_worker.py"
+            )
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Group the tests of the whole product."""
+    return make_scheduler(config, log)
 
 
 @pytest.fixture(scope="session")
