@@ -14,6 +14,7 @@ from app.store.engine import Store
 from app.store.models import Run
 from trainer.diagnosis.never_started import never_supervised
 from trainer.protocol.events import EventType
+from trainer.protocol.rungs import in_words
 
 MAX_CHARACTER_BYTES: Final = 4  # of UTF-8
 MAX_FINDINGS: Final = 200
@@ -105,7 +106,8 @@ class RunReader:
             told = _without_repeats([event_to_json(row) for row in rows])
             if run.state == RunState.FAILED and not any(one.get("attempt") == run.attempt for one in told):
                 told.append(_of_the_dashboard(run))
-        return sorted(told, key=lambda finding: -int(finding.get("attempt") or 0))
+        shown = [{**one, "rungs_in_words": in_words(one.get("rungs") or ())} for one in told]
+        return sorted(shown, key=lambda finding: -int(finding.get("attempt") or 0))
 
     def output(self, run_id: str, *, attempt: int | None, offset: int, limit_bytes: int) -> dict[str, Any]:
         """A piece of an attempt's output that begins and ends between characters.

@@ -48,10 +48,7 @@ def test_every_file_that_uses_the_dashboard_or_the_browser_is_one_of_them() -> N
     users = [
         str(path.relative_to(ROOT))
         for path in (ROOT / "tests").rglob("test_*.py")
-        if any(
-            word in path.read_text(encoding="utf-8") for word in ("mark.browser", "(browser:", ", browser:")
-        )
-        and path != Path(__file__)
+        if any(word in path.read_text(encoding="utf-8") for word in words) and path != Path(__file__)
     ]
     assert users
     assert [path for path in users if not shares_worker(path)] == []
