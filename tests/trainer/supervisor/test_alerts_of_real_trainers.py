@@ -35,7 +35,7 @@ def test_a_run_that_ends_well_has_no_alert(tmp_path: Path) -> None:
 
 
 def test_a_crash_is_told_before_the_run_is_said_to_have_failed(tmp_path: Path) -> None:
-    paths = new_run(tmp_path)
+    paths = new_run(tmp_path, policy={"max_attempts": 1})
     supervise(paths, "segfaults")
     [alert] = alerts(paths)
     assert (alert["category"], alert["what"], alert["level"]) == ("crash", "raised", "error")
