@@ -181,8 +181,9 @@ class EventListAnswer(Answer):
 class FindingListAnswer(Answer):
     """Why attempts failed, newest attempt first, then best first.
 
-    Each has ``id``, ``cause``, ``remedy``, ``confidence`` (0..1), ``lines``, ``source``, ``rungs``; those of
-    a run also ``attempt`` and ``step``.
+    Each has ``id``, ``cause``, ``remedy``, ``confidence`` (0..1), ``lines``, ``source``, ``rungs`` and, for
+    people, ``rungs_in_words`` (``rung``, ``title``, ``changes_numbers``, ``is_unsafe``); those of a run also
+    ``attempt`` and ``step``.
     """
 
     findings: list[dict[str, Any]]

@@ -12,6 +12,7 @@ from app.routes.requests import DiagnosisRequest
 from app.security.access import requires
 from trainer.diagnosis.diagnose import diagnose
 from trainer.diagnosis.evidence import Evidence, exit_of
+from trainer.protocol.rungs import in_words
 
 bp = APIBlueprint("diagnosis_api", __name__, url_prefix="/api/diagnose")
 
@@ -31,4 +32,5 @@ def diagnose_log(body: DiagnosisRequest) -> Response:
         stop_requested=body.stopped_by_user,
         platform=body.platform,
     )
-    return reply({"findings": [finding.to_json() for finding in diagnose(evidence)]})
+    found = diagnose(evidence)
+    return reply({"findings": [{**one.to_json(), "rungs_in_words": in_words(one.rungs)} for one in found]})

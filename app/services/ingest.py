@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import threading
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
 
@@ -17,7 +18,7 @@ from sqlalchemy.orm import Session
 
 from app.domain.run_states import ENDED, RunState
 from app.errors import Conflict, InvalidRequest, TooLarge
-from app.services import ingest_events, ingest_snapshots
+from app.services import ingest_end, ingest_events, ingest_snapshots
 from app.services.ingest_checks import MAX_STEP, Fields, check_events, columns_of
 from app.store import logs, metrics, runs, snapshots
 from app.store.chunk_codec import Columns
@@ -157,6 +158,24 @@ class Ingest:
             lambda session: _store_pulse(session, run_id, pulse),
             after_commit=lambda changed: self._live.run_changed(run_id) if changed else None,
         )
+
+    def accept_end(self, run_id: str, message: Mapping[str, Any]) -> None:
+        """Take the end of a run that no disk would take; told again, or late, it changes nothing.
+
+        Args:
+            message: ``{"state": {...}, "findings": [{...}, ...]}``, fields as in the events of these types.
+        Raises:
+            NotFound: there is no such run.
+            InvalidRequest: a field is missing or wrong; names it.
+        """
+        told = ingest_end.check_end(message)
+
+        def tell(events: list[dict[str, Any]]) -> None:
+            if events:
+                kept = [{**event, "stream": ingest_end.STREAM} for event in events]
+                self._tell(run_id, _News(0, changed=True, events=kept))
+
+        self._store.write(lambda session: ingest_end.store_end(session, run_id, told), after_commit=tell)
 
     def accept_snapshot(self, run_id: str, payload: bytes) -> None:
         """Store a snapshot file; sent again it changes nothing.

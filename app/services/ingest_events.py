@@ -22,7 +22,7 @@ from app.store import alerts, runs
 from app.store.models import Attempt, Checkpoint, Run, RunEvent
 from trainer.protocol.attempt_plan import AttemptPlan
 from trainer.protocol.errors import ProtocolError
-from trainer.protocol.events import EventType, Stream
+from trainer.protocol.events import EventType
 
 Values = dict[str, Any]  # columns of the run's row to set
 Effect = Callable[[Session, Run, dict[str, Any], Values], None]
@@ -30,7 +30,7 @@ Effect = Callable[[Session, Run, dict[str, Any], Values], None]
 _NOT_KEPT: Final = frozenset({EventType.PROGRESS.value})  # the row holds the newest; a history would be noise
 
 
-def apply(session: Session, run: Run, stream: Stream, event: dict[str, Any], values: Values) -> bool:
+def apply(session: Session, run: Run, stream: str, event: dict[str, Any], values: Values) -> bool:
     """Take one event into account and keep it where its type is kept; returns whether it was.
 
     Args:
@@ -48,7 +48,7 @@ def apply(session: Session, run: Run, stream: Stream, event: dict[str, Any], val
     session.add(
         RunEvent(
             run_id=run.id,
-            stream=stream.value,
+            stream=str(stream),
             seq=event["seq"],
             t=event["t"],
             type=kind,

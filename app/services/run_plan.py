@@ -104,7 +104,9 @@ def _variables(plan: RunPlan, *, settings: Settings) -> list[Variable]:
         inherited=os.environ,
         torch_version=torch_version(),
         overrides=plan.environment,
-        faiss_shares_process=loads_faiss_beside_torch(plan.params, platform=sys.platform),
+        faiss_shares_process=loads_faiss_beside_torch(
+            plan.params, platform=sys.platform, profile=plan.profile
+        ),
     )
 
 

@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
+from app.domain.run_states import RunState
 from app.errors import NotFound
 from app.services.run_shape import attempt_to_json, checkpoint_to_json, event_to_json, run_to_json
 from app.store import logs as output_rows
 from app.store import runs as run_rows
 from app.store.engine import Store
 from app.store.models import Run
+from trainer.diagnosis.never_started import never_supervised
 from trainer.protocol.events import EventType
+from trainer.protocol.rungs import in_words
 
 MAX_CHARACTER_BYTES: Final = 4  # of UTF-8
 MAX_FINDINGS: Final = 200
@@ -98,10 +101,13 @@ class RunReader:
     def findings(self, run_id: str) -> Sequence[dict[str, Any]]:
         """Why the run's attempts failed: newest attempt first, and of one attempt the best first."""
         with self._store.read() as session:
-            run_rows.get_run(session, run_id)
+            run = run_rows.get_run(session, run_id)
             rows = run_rows.events(session, run_id, types=[EventType.FINDING], limit=MAX_FINDINGS)
-            told = [event_to_json(row) for row in rows]
-        return sorted(told, key=lambda finding: -int(finding.get("attempt") or 0))
+            told = _without_repeats([event_to_json(row) for row in rows])
+            if run.state == RunState.FAILED and not any(one.get("attempt") == run.attempt for one in told):
+                told.append(_of_the_dashboard(run))
+        shown = [{**one, "rungs_in_words": in_words(one.get("rungs") or ())} for one in told]
+        return sorted(shown, key=lambda finding: -int(finding.get("attempt") or 0))
 
     def output(self, run_id: str, *, attempt: int | None, offset: int, limit_bytes: int) -> dict[str, Any]:
         """A piece of an attempt's output that begins and ends between characters.
@@ -162,3 +168,14 @@ def _torn_tail(content: bytes) -> int:
         needed = 2 if byte >> 5 == 0b110 else 3 if byte >> 4 == 0b1110 else 4 if byte >> 3 == 0b11110 else 1
         return back if needed > back else 0
     return 0
+
+
+def _without_repeats(findings: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """One of each per attempt: an end told over the link alone may come again in the stream."""
+    return list({(one.get("attempt"), one.get("id")): one for one in reversed(findings)}.values())[::-1]
+
+
+def _of_the_dashboard(run: Run) -> dict[str, Any]:
+    """Why a run failed of which no supervisor tells anything: nothing but its reason is known."""
+    finding = never_supervised(run.reason or "").to_json()
+    return {**finding, "attempt": run.attempt, "step": run.step, "t": run.ended_at}

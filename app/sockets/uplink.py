@@ -28,7 +28,7 @@ Answer = dict[str, Any]
 
 
 class Uplink(socketio.Namespace):  # type: ignore[misc]
-    """What a supervisor may say: hello, batch, output, status."""
+    """What a supervisor may say: hello, batch, output, status, end."""
 
     def __init__(self, *, access: Access, ingest: Ingest, links: Links) -> None:
         super().__init__(UPLINK_NAMESPACE)
@@ -91,6 +91,16 @@ class Uplink(socketio.Namespace):  # type: ignore[misc]
 
         def work(run_id: str, message: dict[str, Any]) -> Answer:
             self._ingest.accept_status(run_id, message)
+            return {}
+
+        return self._answer(sid, message, work)
+
+    @requires_run_token
+    def on_end(self, sid: str, message: object = None) -> Answer:
+        """Take the end of a run whose disk would not take it."""
+
+        def work(run_id: str, message: dict[str, Any]) -> Answer:
+            self._ingest.accept_end(run_id, message)
             return {}
 
         return self._answer(sid, message, work)

@@ -45,6 +45,7 @@ class Dashboard:
         self.output: dict[str, int] = {}
         self.statuses: list[dict[str, Any]] = []
         self.hellos: list[dict[str, Any]] = []
+        self.ends: list[dict[str, Any]] = []
         self.refuse: Callable[[Batch], str | None] = lambda batch: None
         for entry in accepted(folder):
             self._note(entry)
@@ -60,6 +61,7 @@ class Dashboard:
             ("batch", self._on_batch),
             ("output", self._on_output),
             ("status", self._on_status),
+            ("end", self._on_end),
         ):
             self.sio.on(event, handler, namespace=UPLINK_NAMESPACE)
         self._server: BaseWSGIServer | None = None
@@ -129,6 +131,10 @@ class Dashboard:
 
     def _on_status(self, sid: str, message: dict[str, Any]) -> dict[str, Any]:
         self.statuses.append(message)
+        return {}
+
+    def _on_end(self, sid: str, message: dict[str, Any]) -> dict[str, Any]:
+        self.ends.append(message)
         return {}
 
     def _http(self, environ: dict[str, Any], start_response: Callable[..., Any]) -> list[bytes]:

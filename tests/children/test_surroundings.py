@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
+import shutil
 import signal
 import subprocess
 from collections.abc import Iterator
@@ -13,8 +15,11 @@ import pytest
 
 from tests.children.dashboard import Dashboard
 from tests.children.nothing_lost import assert_nothing_is_left, assert_nothing_is_lost
-from tests.trainer.supervisor.supervised import events, finish, new_run, start, states, supervise
+from tests.trainer.supervisor.supervised import events, finish, new_run, start, states, supervise, wait_until
+from trainer.protocol.errors import ProtocolError
 from trainer.protocol.events import Stream
+from trainer.protocol.run_folder import ExitRecord
+from trainer.supervisor.reserve import RESERVE_BYTES
 
 pytestmark = pytest.mark.process
 ONCE = {"max_attempts": 1}
@@ -44,6 +49,49 @@ def test_a_full_disk_costs_reports_and_not_the_training_and_is_told(small_disk: 
     assert alerts[0]["title"] == "Reports were lost"
     assert states(paths) == ["starting", "running", "finished"]
     assert_nothing_is_left(paths)
+
+
+def test_the_end_of_a_run_finds_room_on_a_full_disk(small_disk: Path) -> None:
+    paths = new_run(small_disk, policy=ONCE)
+    record = supervise(paths, "fills_its_folder_and_dies")
+    assert (record.state, record.exit_code, record.step) == ("failed", 1, 5)
+    assert record.findings
+    assert shutil.disk_usage(small_disk).free < RESERVE_BYTES
+    assert ExitRecord(**json.loads(paths.attempt_exit(1).read_text())).state == "failed"
+    assert states(paths) == ["starting", "running", "failed"]
+    assert [event["type"] for event in events(paths, Stream.SUPERVISOR)][-2:] == ["finding", "state"]
+    assert not (paths.root / ".reserve").exists()
+    assert_nothing_is_left(paths)
+
+
+def test_an_end_no_disk_takes_is_told_over_the_link_and_written_when_there_is_room(
+    tmp_path: Path, small_disk: Path
+) -> None:
+    dashboard = Dashboard(tmp_path / "dashboard")
+    with contextlib.closing(dashboard):
+        paths = new_run(small_disk, url=dashboard.start(), policy=ONCE)
+        supervisor = start(paths, "takes_the_last_room_and_dies", drain_s=20.0)
+        wait_until(lambda: dashboard.ends)
+        assert not paths.exit.exists()
+        assert list(paths.root.glob(".exit.json*")) == []
+        (paths.root / "ballast").unlink()
+        record = finish(supervisor, paths)
+        (told,) = dashboard.ends
+        assert (told["state"]["state"], told["state"]["exit_code"]) == ("failed", 1)
+        assert told["findings"] == record.findings
+        assert record.state == "failed"
+        assert states(paths)[-1] == "failed"
+        assert_nothing_is_lost(paths, tmp_path / "dashboard")
+
+
+def test_a_part_of_an_exit_record_is_never_read_as_an_end(tmp_path: Path) -> None:
+    paths = new_run(tmp_path)
+    ExitRecord("run-1", 1, "failed", "r", 1, None, False, 5, 1.0, 2.0).save(paths)
+    whole = paths.exit.read_bytes()
+    for length in range(len(whole)):
+        paths.exit.write_bytes(whole[:length])
+        with pytest.raises(ProtocolError):
+            ExitRecord.load(paths)
 
 
 def test_a_clock_that_jumps_neither_stalls_nor_loses_anything(tmp_path: Path) -> None:

@@ -150,6 +150,12 @@ def exits_zero_midway(paths: RunPaths, reporter: Reporter, controls: Controls) -
     os._exit(0)
 
 
+def leaves_before_its_first_step(paths: RunPaths, reporter: Reporter, controls: Controls) -> None:
+    """Leaves with code 0 while it loads, without a word."""
+    reporter.phase(Phase.LOADING, step=0)
+    os._exit(0)
+
+
 def finishes_without_a_step(paths: RunPaths, reporter: Reporter, controls: Controls) -> None:
     """Says it has finished, but nothing was trained."""
     reporter.finished(0, reason="completed", metrics={"last": {}, "best": {}})
@@ -223,14 +229,32 @@ def fills_its_folder_and_frees_it(paths: RunPaths, reporter: Reporter, controls:
     """No space for most of steps 6 to 200; there is again for the rest."""
     steps(reporter, 1, 5)
     ballast = paths.root / "ballast"
-    for num_bytes in (4096, 1):
-        with contextlib.suppress(OSError), ballast.open("ab", buffering=0) as file:
-            while True:
-                file.write(bytes(num_bytes))
+    fill(ballast)
     steps(reporter, 6, 200)
     ballast.unlink()
     steps(reporter, 201, 205)
     reporter.finished(205, reason="completed", metrics={"last": {}, "best": {}})
+
+
+def fills_its_folder_and_dies(paths: RunPaths, reporter: Reporter, controls: Controls) -> None:
+    """No space is left when it ends."""
+    steps(reporter, 1, 5)
+    fill(paths.root / "ballast")
+    os._exit(1)
+
+
+def takes_the_last_room_and_dies(paths: RunPaths, reporter: Reporter, controls: Controls) -> None:
+    """The same, and somebody has taken what the supervisor had kept for itself."""
+    (paths.root / ".reserve").unlink()
+    fills_its_folder_and_dies(paths, reporter, controls)
+
+
+def fill(ballast: Path) -> None:
+    """Leave not one byte of room on the disk."""
+    for num_bytes in (4096, 1):
+        with contextlib.suppress(OSError), ballast.open("ab", buffering=0) as file:
+            while True:
+                file.write(bytes(num_bytes))
 
 
 def lives_through_clock_jumps(paths: RunPaths, reporter: Reporter, controls: Controls) -> None:
@@ -264,6 +288,7 @@ HABITS: dict[str, Habit] = {
         leaves_children,
         keeps_children,
         exits_zero_midway,
+        leaves_before_its_first_step,
         finishes_without_a_step,
         breaks_after_finishing,
         raises,
@@ -275,6 +300,8 @@ HABITS: dict[str, Habit] = {
         is_killed_while_evaluating,
         spews,
         fills_its_folder_and_frees_it,
+        fills_its_folder_and_dies,
+        takes_the_last_room_and_dies,
         lives_through_clock_jumps,
         writes_rubbish,
     )

@@ -17,6 +17,7 @@ import resource
 import shutil
 import signal
 import sys
+import traceback
 from collections.abc import Callable
 from pathlib import Path
 
@@ -63,6 +64,16 @@ def reads_a_file_that_was_cut_short() -> None:
 def overflows_the_stack() -> None:
     """Recursion in native code: a regular expression of two million brackets."""
     ctypes.CDLL(None).regcomp(ctypes.create_string_buffer(4096), b"(" * 2_000_000, 1)
+
+
+def calls_itself_through_native_code() -> None:
+    """Python and C in turn, with the recursion limit out of the way: the stack is used up for real."""
+    sys.setrecursionlimit(10_000_000)
+
+    def again(_: object) -> int:
+        return len(sorted([0], key=again))
+
+    again(0)
 
 
 def divides_by_zero() -> None:
@@ -117,6 +128,14 @@ def saves_to_a_full_disk() -> None:
     """The same with torch, whose own writer puts the error in words of its own."""
     torch = importlib.import_module("torch")
     torch.save({"weight": torch.zeros(1 << 18)}, "/dev/full")
+
+
+def writes_a_file_beyond_its_limit() -> None:
+    """A file size limit, which Python reports as an error because it ignores SIGXFSZ."""
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20))
+    with Path("checkpoint.bin").open("wb", buffering=0) as checkpoint:
+        checkpoint.write(bytes(1 << 20))
+        checkpoint.write(b"more")
 
 
 def opens_too_many_files() -> None:
@@ -175,6 +194,24 @@ def leaves_without_a_word() -> None:
     os._exit(0)
 
 
+def hides_an_error_behind_code_0() -> None:
+    """What a script does that prints its exception and leaves all the same."""
+    try:
+        asks_for_too_much_memory()
+    except MemoryError:
+        traceback.print_exc()
+        sys.exit(0)
+
+
+def tells_of_ctrl_c_with_a_code() -> None:
+    """Ctrl-C that a library turned into an exit code."""
+    try:
+        raise KeyboardInterrupt
+    except KeyboardInterrupt:
+        traceback.print_exc()
+        sys.exit(130)
+
+
 DEATHS: dict[str, Death] = {
     death.__name__: death
     for death in (
@@ -183,7 +220,9 @@ DEATHS: dict[str, Death] = {
         segfaults,
         reads_a_file_that_was_cut_short,
         overflows_the_stack,
+        calls_itself_through_native_code,
         divides_by_zero,
+        writes_a_file_beyond_its_limit,
         runs_an_unknown_instruction,
         is_killed,
         is_terminated,
@@ -199,6 +238,8 @@ DEATHS: dict[str, Death] = {
         raises_because_of_another_error,
         loses_a_worker,
         leaves_without_a_word,
+        hides_an_error_behind_code_0,
+        tells_of_ctrl_c_with_a_code,
     )
 }
 

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { bestFinding, exitInWords, rungWords, startWords, sureness } from "../../static/js/pages/run/finding_card.js";
 import { bothEndsOf, readBothEnds } from "../../static/js/lib/log_ends.js";
 
-const finding = (/** @type {object} */ more) => ({ id: "cuda_oom", attempt: 2, cause: "", remedy: "", confidence: 0.95, lines: [], source: "", rungs: [], ...more });
+const finding = (/** @type {object} */ more) => ({ id: "cuda_oom", attempt: 2, cause: "", remedy: "", confidence: 0.95, lines: [], source: "", rungs: [], rungs_in_words: [], ...more });
 
 test("a finding is shown for the attempt that failed, and only then", () => {
   const findings = [finding({}), finding({ id: "dl_killed" }), finding({ attempt: 1, id: "disk_full" })];
@@ -29,11 +29,11 @@ test("how it ended is told in words a tired person understands", () => {
 });
 
 test("what may be tried is named with what it costs", () => {
-  assert.deepEqual(rungWords(["workers", "cpu", "duplicate_openmp", "new_kind"]), [
-    { words: "no DataLoader workers", badge: "" },
-    { words: "train on the CPU", badge: "changes numbers" },
-    { words: "let two OpenMP runtimes live together", badge: "unsafe" },
-    { words: "new kind", badge: "" },
+  const rung = (/** @type {object} */ more) => ({ rung: "x", title: "t", changes_numbers: false, is_unsafe: false, ...more });
+  assert.deepEqual(rungWords([rung({ title: "no workers" }), rung({ changes_numbers: true }), rung({ changes_numbers: true, is_unsafe: true })]), [
+    { words: "no workers", badge: "" },
+    { words: "t", badge: "changes numbers" },
+    { words: "t", badge: "unsafe" },
   ]);
 });
 

@@ -49,7 +49,7 @@ def add_parser(subparsers: Any) -> None:
     parser.add_argument("--run-dir", metavar="DIR", help="default: a new folder in the instance folder")
     parser.add_argument("--force", action="store_true", help="start although the preflight is red")
     parser.add_argument("--resume", action="store_true", help="go on with the run in --run-dir")
-    parser.add_argument("--profile", choices=PROFILES, default="auto", help="environment of the trainer")
+    parser.add_argument("--profile", choices=PROFILES, help="environment of the trainer; default auto")
     parser.add_argument(
         "--env",
         action="append",
@@ -103,7 +103,8 @@ def _created(arguments: argparse.Namespace, recipe: Recipe) -> RunPaths:
         params = validate(recipe, _preset(recipe, arguments.preset) | settings_of(arguments.settings))
     except ParameterError as exc:
         raise UsageError(f"--set {exc}") from exc
-    conflict = device_conflict(str(params.get("device", "auto")), arguments.profile)
+    profile = arguments.profile or "auto"
+    conflict = device_conflict(str(params.get("device", "auto")), profile)
     if conflict is not None:
         raise UsageError(f"--profile: {conflict}")
     policy, environment = policy_of(arguments), checked_environment(arguments.environment)
@@ -120,7 +121,7 @@ def _created(arguments: argparse.Namespace, recipe: Recipe) -> RunPaths:
         params=params,
         created_at=time.time(),
         datasets_dir=str(instance() / "datasets"),
-        profile=arguments.profile,
+        profile=profile,
         policy=policy,
         environment=environment,
     )
@@ -150,6 +151,11 @@ def _resumed(arguments: argparse.Namespace, recipe: Recipe) -> RunPaths:
         raise UsageError(f"RECIPE: the run in {arguments.run_dir} is of {spec.recipe!r}, not {recipe.name!r}")
     if arguments.settings or arguments.preset:
         raise UsageError("--set and --preset cannot change a run that has begun; start a new one")
+    if arguments.profile is not None and arguments.profile != spec.profile:
+        raise UsageError(
+            f"--profile: the run in {arguments.run_dir} has begun with the profile {spec.profile}, which its "
+            "checkpoints stand for; start a new one"
+        )
     if arguments.environment or policy_of(arguments):
         raise UsageError("--env and the policy of a run that has begun are settled; start a new one")
     if arguments.dataset is not None and _dataset(recipe, arguments.dataset) != spec.dataset:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from trainer.diagnosis.crashes import crash_reading
 from trainer.diagnosis.evidence import Evidence
 from trainer.diagnosis.finding import Finding, Role
 from trainer.diagnosis.log_text import Log
@@ -15,7 +16,7 @@ from trainer.diagnosis.matching import Match, matches_of, near
 from trainer.diagnosis.memory import OOM_KILLER, killed_for_memory
 from trainer.diagnosis.nothing_fits import unknown
 from trainer.diagnosis.numerics import NAN_LOSS, ZERO_STEPS
-from trainer.diagnosis.silent_ends import ended_in_nan, trained_nothing
+from trainer.diagnosis.silent_ends import ended_in_nan, left_without_a_word, trained_nothing
 from trainer.diagnosis.stuck import stuck_where
 from trainer.diagnosis.tracebacks import Chain, chains_of, is_interrupt, main_chain
 
@@ -45,6 +46,10 @@ def diagnose(evidence: Evidence) -> list[Finding]:
     stuck = stuck_where(evidence, log)
     if stuck is not None:
         return [stuck]
+    if chain is None and (crash := crash_reading(evidence, log)) is not None:
+        return [crash]
+    if evidence.left_silently:
+        return [left_without_a_word(evidence, log, chain)]
     return _weaker(matches, evidence, log, chain)
 
 

@@ -21,6 +21,16 @@ SIGNATURES: Final = (
         rungs=_BACK,
     ),
     Signature(
+        "file_too_large",
+        r"\[Errno 27\]|^(?:\S+: )?OSError: .*File too large|^File size limit exceeded|\bSIGXFSZ\b",
+        cause="A file grew beyond the size allowed here: a limit of this user (ulimit -f) or of the file "
+        "system (4 GiB on FAT).",
+        remedy="Raise the limit (ulimit -f unlimited, or LimitFSIZE= of the service that starts the "
+        "dashboard), or put the run folder on a file system for big files.",
+        source="https://docs.python.org/3/library/errno.html#errno.EFBIG",
+        rank=7,
+    ),
+    Signature(
         "disk_error",
         r"\[Errno 5\] Input/output error|Stale file handle|\[Errno 30\] Read-only file system",
         cause="The disk or network drive failed: it could not be read or written.",

@@ -53,23 +53,31 @@ class Evidence:
     phase: str | None = None
     step: int | None = None
     steps_done: int | None = None
+    said_finished: bool | None = None  # whether the trainer's own last word was that it had finished
     last_loss_is_finite: bool | None = None
     last_rss_bytes: int | None = None
     num_oom_kills: int | None = None
     oom_kills_are_own: bool = True
     memory_limit_bytes: int | None = None
     disk_free_bytes: int | None = None
+    shm_free_bytes: int | None = None  # of /dev/shm, after the end
+    shm_total_bytes: int | None = None
     platform: str = "linux"  # linux, darwin or windows
 
     @property
     def ended_well(self) -> bool:
-        """The exit status claims success."""
-        return self.exit_code == 0 and self.signal is None
+        """The exit status claims success, and the trainer does not contradict it."""
+        return self.exit_code == 0 and self.signal is None and self.said_finished is not False
 
     @property
     def ended_badly(self) -> bool:
         """The exit status says that something went wrong; False also where there is none."""
         return self.signal is not None or self.exit_code not in (None, 0)
+
+    @property
+    def left_silently(self) -> bool:
+        """Exit code 0 of a trainer that should have said that it had finished, and had not."""
+        return self.exit_code == 0 and self.signal is None and self.said_finished is False
 
 
 def exit_of(status: int | None, *, platform: str = "linux") -> tuple[int | None, int | None]:

@@ -6,7 +6,31 @@ from typing import Final
 
 from trainer.diagnosis.finding import Role, Signature
 
+# read signal by signal in trainer.diagnosis.crashes, where the status and the machine say more
+BUS_ERROR: Final = Signature(
+    "bus_error",
+    r"Fatal Python error: Bus error",
+    cause="It touched a page of a mapped file, or of shared memory, that is not there: the file was cut "
+    "short or replaced while it was mapped, or there was no room for the page.",
+    remedy="Look which file the lines below read (memory-mapped .npy, .safetensors, an index): write it "
+    "anew, whole, and never in place while a run uses it. Look at df -h /dev/shm: workers need room there.",
+    source="https://man7.org/linux/man-pages/man2/mmap.2.html",
+    role=Role.SYMPTOM,
+    rank=4,
+)
+INTEGER_DIVISION: Final = Signature(
+    "integer_division",
+    r"Fatal Python error: Floating point exception",
+    cause="Code outside Python divided a whole number by zero; numbers with a point never end a program so.",
+    remedy="Look for a size of 0 where the lines below point to: an empty batch, a dimension, a number of "
+    "lists or clusters, a group count.",
+    source="https://man7.org/linux/man-pages/man7/signal.7.html",
+    role=Role.SYMPTOM,
+    rank=4,
+)
 SIGNATURES: Final = (
+    BUS_ERROR,
+    INTEGER_DIVISION,
     Signature(
         "scheduler_limit",
         r"DUE TO TIME LIMIT|CANCELLED AT \S+ DUE TO|DUE TO PREEMPTION|job killed: walltime .* exceeded"

@@ -16,6 +16,7 @@ from trainer.protocol.attempt_plan import AttemptPlan
 from trainer.protocol.events import Phase
 from trainer.protocol.run_folder import RunPaths, RunSpec
 from trainer.recipes.registry import recipes
+from trainer.recipes.search_process import isolated
 from trainer.telemetry.controls import Controls, StopRequested
 from trainer.telemetry.reporter import Reporter
 
@@ -52,7 +53,8 @@ def train_run(paths: RunPaths, *, attempt: int, entry: Entry | None = None) -> N
 
 
 def _planned(spec: RunSpec, plan: AttemptPlan | None) -> RunSpec:
-    return spec if plan is None else replace(spec, params={**spec.params, **plan.params})
+    params = spec.params if plan is None else {**spec.params, **plan.params}
+    return replace(spec, params=isolated(params, profile=spec.profile))
 
 
 def entry_of(recipe: str) -> Entry:

@@ -26,7 +26,9 @@ def launch_variables(
         physical_cores=usable_cores(),
         inherited=os.environ,
         run_dir=run_dir,
-        faiss_shares_process=loads_faiss_beside_torch(spec.params, platform=sys.platform),
+        faiss_shares_process=loads_faiss_beside_torch(
+            spec.params, platform=sys.platform, profile=spec.profile
+        ),
         torch_version=torch_version(),
         overrides=spec.environment,
         rung_variables=rung_variables,

@@ -143,6 +143,12 @@ def checked_policy(policy: Mapping[str, object]) -> dict[str, Any]:
             raise PolicyError(str(name), f"there is no such field; there are {', '.join(BY_NAME)}")
         if value is not None:
             checked[name] = _checked(field, value)
+    if checked.get("on_stall") == "retry" and checked.get("max_attempts") == 1:
+        raise PolicyError(
+            "on_stall",
+            "'retry' starts a run again that hangs, and max_attempts 1 never does",
+            "Allow two attempts or more, or choose 'stop'.",
+        )
     return checked
 
 

@@ -95,6 +95,11 @@ class RunPaths:
         """What the fallback ladder changes, an ``AttemptPlan``; written before the trainer starts."""
         return self.attempt(attempt) / "plan.json"
 
+    @property
+    def next_plan(self) -> Path:
+        """The ``AttemptPlan`` of the attempt to come, while the run waits for it."""
+        return self.root / "next_plan.json"
+
     def attempt_exit(self, attempt: int) -> Path:
         """How one attempt ended, an :class:`ExitRecord`, also when the run went on after it."""
         return self.attempt(attempt) / "exit.json"

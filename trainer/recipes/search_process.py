@@ -24,7 +24,18 @@ def home_of_search(wish: Wish, *, platform: str) -> Home:
     return wish
 
 
-def loads_faiss_beside_torch(params: Mapping[str, Any], *, platform: str) -> bool:
+def isolated(params: Mapping[str, Any], *, profile: str) -> dict[str, Any]:
+    """Complete parameters as a trainer of ``profile`` takes them.
+
+    The profile ``safe`` isolates all it can: who leaves the choice to us searches in a process of its own.
+    """
+    if profile == "safe" and params.get("search_process") == "auto":
+        return {**params, "search_process": "own"}
+    return dict(params)
+
+
+def loads_faiss_beside_torch(params: Mapping[str, Any], *, platform: str, profile: str = "auto") -> bool:
     """Whether a trainer with these complete parameters holds faiss and torch in one process."""
+    params = isolated(params, profile=profile)
     wish: Wish | None = params.get("search_process")
     return wish is not None and home_of_search(wish, platform=platform) == "shared"

@@ -7,10 +7,10 @@ whether it would help it says so by None rather than by a change without effect.
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from trainer.protocol.rungs import Rung
+from trainer.protocol.rungs import WORDS, Rung
 from trainer.recipes.declaration import Remedy
 from trainer.recipes.search_process import home_of_search
 
@@ -61,15 +61,19 @@ def _on_cpu(params: Params) -> dict[str, Any] | None:
     return None if params["device"] == "cpu" else {"device": "cpu"}
 
 
+def _remedy(rung: Rung, change: Callable[[Params], dict[str, Any] | None]) -> Remedy:
+    """What all recipes call the rung fits this one."""
+    return Remedy(WORDS[rung].title, change, changes_numbers=WORDS[rung].changes_numbers)
+
+
 REMEDIES: Final[Mapping[Rung, Remedy]] = {
-    Rung.MINING_PROCESS: Remedy("search in a process of its own", _search_apart),
-    Rung.HALVE_BATCH: Remedy("half as many pairs in memory at once, the same batch", _half_the_micro_batch),
-    Rung.SHORTER: Remedy("read half as many words of each text", _shorter, changes_numbers=True),
-    Rung.EVALUATION_OFF: Remedy(
-        "evaluate at the end only, so the best checkpoint is the last",
-        _evaluate_at_the_end,
-        changes_numbers=True,
-    ),
-    Rung.SUBSET: Remedy("train on half of the pairs", _half_the_pairs, changes_numbers=True),
-    Rung.CPU: Remedy("train on the CPU", _on_cpu, changes_numbers=True),
+    rung: _remedy(rung, change)
+    for rung, change in (
+        (Rung.MINING_PROCESS, _search_apart),
+        (Rung.HALVE_BATCH, _half_the_micro_batch),
+        (Rung.SHORTER, _shorter),
+        (Rung.EVALUATION_OFF, _evaluate_at_the_end),
+        (Rung.SUBSET, _half_the_pairs),
+        (Rung.CPU, _on_cpu),
+    )
 }

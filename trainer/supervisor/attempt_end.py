@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from trainer.diagnosis.finding import Finding
+from trainer.diagnosis.never_started import not_started
 from trainer.protocol.attempt_plan import AttemptPlan
 from trainer.protocol.run_folder import ExitRecord, RunPaths, RunSpec
 from trainer.supervisor.attempt import Attempt
@@ -84,9 +85,16 @@ class AttemptEnd:
         )
 
 
-def unstarted(plan: AttemptPlan, verdict: Verdict, *, started_at: float, is_wish: bool) -> AttemptEnd:
-    """The end of an attempt whose trainer never ran."""
-    return AttemptEnd(plan, verdict, started_at, is_wish=is_wish)
+def withheld(plan: AttemptPlan, *, started_at: float) -> AttemptEnd:
+    """The end of an attempt whose trainer was not started, because somebody had asked for the end."""
+    verdict = Verdict("stopped", "stopped before the trainer was started")
+    return AttemptEnd(plan, verdict, started_at, is_wish=True)
+
+
+def unstarted(plan: AttemptPlan, error: OSError, *, started_at: float, is_wish: bool) -> AttemptEnd:
+    """The end of an attempt whose trainer could not be started."""
+    verdict = Verdict("failed", f"the trainer cannot be started: {error}")
+    return AttemptEnd(plan, verdict, started_at, findings=(not_started(error),), is_wish=is_wish)
 
 
 def examine(
@@ -119,7 +127,7 @@ def examine(
     attempt.tell_end(status, verdict)
     findings: list[Finding] = []
     if verdict.state == "failed":
-        findings = inquest.findings(status, tally, hang=hang, is_stall=is_stall)
+        findings = inquest.findings(status, tally, reason=verdict.reason, hang=hang, is_stall=is_stall)
     return AttemptEnd(
         plan=plan,
         verdict=verdict,

@@ -8,6 +8,7 @@ from trainer.protocol.events import Command
 from trainer.protocol.run_folder import RunPaths, RunSpec
 from trainer.supervisor.console import Console
 from trainer.supervisor.recovery import SurvivorsLeft, clear_leftovers, last_attempt
+from trainer.supervisor.reserve import Reserve
 from trainer.supervisor.run_lock import RunLock
 from trainer.supervisor.uplink import Uplink
 
@@ -28,6 +29,7 @@ def drain(paths: RunPaths, *, timeout_s: float = 60.0) -> bool:
     with RunLock(paths):
         if not paths.exit.exists():
             _end_leftovers(paths, grace_s=spec.stop_grace_s)
+        Reserve(paths).give_back()  # of a supervisor that was killed
         newest = last_attempt(paths)
         for attempt in range(1, newest + 1):
             console = Console(paths, attempt)

@@ -5,18 +5,21 @@ from __future__ import annotations
 import math
 import shutil
 import sys
+from pathlib import Path
 
 from trainer.diagnosis.catalogue import signatures
 from trainer.diagnosis.diagnose import diagnose
 from trainer.diagnosis.evidence import Evidence, exit_of
 from trainer.diagnosis.finding import UNKNOWN, Finding, Role
 from trainer.diagnosis.log_text import read_log
+from trainer.diagnosis.silent_ends import unexplained
 from trainer.protocol.run_folder import RunPaths
 from trainer.supervisor.hang_finding import HangFacts, hang_finding
 from trainer.supervisor.oom_kills import count_oom_kills, memory_limit_bytes, oom_kills_are_own
 from trainer.supervisor.process import ExitStatus
 from trainer.supervisor.tally import Tally
 
+_SHARED_MEMORY = Path("/dev/shm")  # noqa: S108 - looked at, not written
 _PLATFORMS = {"darwin": "darwin", "win32": "windows"}
 
 
@@ -30,47 +33,51 @@ class Inquest:
 
     def findings(
         self,
-        status: ExitStatus | None,
-        tally: Tally | None,
+        status: ExitStatus,
+        tally: Tally,
         *,
+        reason: str,
         hang: HangFacts | None = None,
         is_stall: bool = False,
     ) -> list[Finding]:
-        """Why the attempt failed, best first; that people had asked for its end does not excuse a failure.
+        """Why the attempt failed, best first and at least one; a failure is none the less one on a wish.
 
         Args:
-            status: of the trainer; None when it could not be started.
-            tally: how far it came; None when it could not be started.
+            status: of the trainer.
+            tally: how far it came.
+            reason: why its end is a failure, in words; told when nothing else can be said.
             hang: how it hung when it ended; None when it did not.
             is_stall: it was ended because it hung, so its status tells how it was ended, not why.
         """
         if is_stall and hang is not None:
-            return _with_hang(hang, self._diagnosed(None, tally, hang.stacks))
-        return self._diagnosed(status, tally, hang.stacks if hang is not None else "")
+            return _with_hang(hang, diagnose(self._evidence(None, tally, hang.stacks)))
+        evidence = self._evidence(status, tally, hang.stacks if hang is not None else "")
+        return diagnose(evidence) or [unexplained(evidence, reason=reason)]
 
-    def _diagnosed(self, status: ExitStatus | None, tally: Tally | None, stacks: str) -> list[Finding]:
+    def _evidence(self, status: ExitStatus | None, tally: Tally, stacks: str) -> Evidence:
         platform = _PLATFORMS.get(sys.platform, "linux")
         number = None
         if status is not None and status.signal is not None:
             number = exit_of(-status.signal, platform=platform)[1]
         rss = status.rusage.get("max_rss_bytes") if status is not None else None
-        return diagnose(
-            Evidence(
-                log=self._output(),
-                stacks=stacks,
-                exit_code=status.code if status is not None else None,
-                signal=number,
-                phase=tally.phase if tally is not None else None,
-                step=tally.step if tally is not None else None,
-                steps_done=tally.step if tally is not None else None,
-                last_loss_is_finite=last_loss_is_finite(tally) if tally is not None else None,
-                last_rss_bytes=int(rss) if rss else None,
-                num_oom_kills=self._oom_kills(),
-                oom_kills_are_own=oom_kills_are_own(),
-                memory_limit_bytes=memory_limit_bytes(),
-                disk_free_bytes=self._disk_free(),
-                platform=platform,
-            )
+        return Evidence(
+            log=self._output(),
+            stacks=stacks,
+            exit_code=status.code if status is not None else None,
+            signal=number,
+            phase=tally.phase,
+            step=tally.step,
+            steps_done=tally.step,
+            said_finished=tally.finished is not None if status is not None else None,
+            last_loss_is_finite=last_loss_is_finite(tally),
+            last_rss_bytes=int(rss) if rss else None,
+            num_oom_kills=self._oom_kills(),
+            oom_kills_are_own=oom_kills_are_own(),
+            memory_limit_bytes=memory_limit_bytes(),
+            disk_free_bytes=room[0] if (room := _room(self._paths.root)) else None,
+            shm_free_bytes=shm[0] if (shm := _room(_SHARED_MEMORY)) else None,
+            shm_total_bytes=shm[1] if shm else None,
+            platform=platform,
         )
 
     def _oom_kills(self) -> int | None:
@@ -83,11 +90,14 @@ class Inquest:
         except OSError:
             return ""
 
-    def _disk_free(self) -> int | None:
-        try:
-            return shutil.disk_usage(self._paths.root).free
-        except OSError:
-            return None
+
+def _room(folder: Path) -> tuple[int, int] | None:
+    """Free and total bytes of the file system ``folder`` lies on; None where nobody can tell."""
+    try:
+        usage = shutil.disk_usage(folder)
+    except OSError:
+        return None
+    return usage.free, usage.total
 
 
 def _with_hang(hang: HangFacts, diagnosed: list[Finding]) -> list[Finding]:

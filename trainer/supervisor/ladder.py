@@ -34,6 +34,7 @@ _PROPER: Final = frozenset({"Apple", "Intel", "Metal", "Python", "Windows"})
 # Deaths that nothing but other circumstances can explain: the same again may well succeed.
 _RESTART_MAY_CURE: Final = frozenset(
     {
+        "bus_error",
         "cuda_illegal_memory",
         "dl_killed",
         "dl_timeout",

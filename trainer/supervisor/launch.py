@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import json
 import logging
 from collections.abc import Mapping
 from dataclasses import replace
@@ -11,11 +12,12 @@ from typing import TYPE_CHECKING, Any
 from trainer.protocol.attempt_plan import AttemptPlan
 from trainer.protocol.errors import ProtocolError
 from trainer.protocol.events import Command
-from trainer.protocol.run_folder import RunPaths
+from trainer.protocol.files import read_object, write_atomic
+from trainer.protocol.run_folder import ExitRecord, RunPaths
 from trainer.protocol.rungs import Rung
 from trainer.supervisor.ladder import lasting
 from trainer.supervisor.process import raise_open_files
-from trainer.supervisor.recovery import set_aside_checkpoints
+from trainer.supervisor.recovery import forget_set_aside, set_aside_checkpoints
 from trainer.supervisor.rung_effects import CHECKPOINT, OPEN_FILES
 
 if TYPE_CHECKING:
@@ -28,7 +30,11 @@ def first_plan(paths: RunPaths, *, attempt: int) -> AttemptPlan:
     """The plan of a supervisor's first attempt: the lasting rungs of the newest one there was, if any.
 
     Whoever resumes a run expects the remedies that got it this far to stay; its budget begins anew.
+    A supervisor that was killed in the pause before an attempt has left the plan for it, which is this one.
     """
+    coming = _announced(paths, attempt)
+    if coming is not None:
+        return coming
     fresh = AttemptPlan(attempt)
     try:
         before = AttemptPlan.load(paths, attempt - 1) if attempt > 1 else None
@@ -38,6 +44,36 @@ def first_plan(paths: RunPaths, *, attempt: int) -> AttemptPlan:
     if before is None:
         return fresh
     return replace(fresh, rungs=lasting(before), params=before.params, environment=before.environment)
+
+
+def announce(paths: RunPaths, plan: AttemptPlan) -> None:
+    """Write down what the coming attempt will be, should this supervisor not live to start it."""
+    try:
+        write_atomic(paths.next_plan, json.dumps(plan.to_json(), indent=2).encode())
+    except OSError as exc:
+        log.warning("the plan of attempt %d cannot be kept over the pause: %s", plan.attempt, exc)
+
+
+def tidy(paths: RunPaths, record: ExitRecord) -> None:
+    """Remove what nobody needs once the run has ended: the plan of a next attempt, checkpoints set aside."""
+    try:
+        paths.next_plan.unlink(missing_ok=True)
+        if record.state == "finished":
+            forget_set_aside(paths)
+    except OSError as exc:
+        log.warning("the run folder cannot be tidied up: %s", exc)
+
+
+def _announced(paths: RunPaths, attempt: int) -> AttemptPlan | None:
+    """The plan an earlier supervisor left for ``attempt``; None where it left none that can be used."""
+    if not paths.next_plan.exists():
+        return None
+    try:
+        plan = AttemptPlan.from_json(read_object(paths.next_plan))
+    except ProtocolError as exc:
+        log.warning("the plan of the coming attempt is not used: %s", exc)
+        return None
+    return plan if plan.attempt == attempt else None
 
 
 def prepare(paths: RunPaths, plan: AttemptPlan) -> None:
@@ -53,6 +89,7 @@ def prepare(paths: RunPaths, plan: AttemptPlan) -> None:
             raise_open_files(int(taken.changes[OPEN_FILES][1]))
     forget_orders(paths)
     plan.save(paths)
+    paths.next_plan.unlink(missing_ok=True)
 
 
 def forget_orders(paths: RunPaths) -> None:

@@ -44,6 +44,12 @@ class OwnSpool:
             if not self._waiting:
                 self._writer.append(_line(EventType.METRICS, attempt, {"step": step, "values": safe}))
 
+    def flush(self) -> bool:
+        """Write what waits; whether nothing waits any more."""
+        with self._lock:
+            self._write_waiting()
+            return not self._waiting
+
     def close(self) -> None:
         """Write what waits, and let go of the file."""
         with self._lock:

@@ -22,6 +22,7 @@ from trainer.supervisor.tree import alive, identity_of, marked, members_of
 
 log = logging.getLogger(__name__)
 _HASH_BYTES = 1 << 20
+_SKIPPED = ".skipped"
 
 
 class SurvivorsLeft(Exception):
@@ -135,7 +136,29 @@ def set_aside_checkpoints(paths: RunPaths, *, after_step: int) -> None:
             manifest.with_suffix(".pt"),
         ):  # the manifest first: what lacks one does not count
             with contextlib.suppress(FileNotFoundError):
-                path.replace(path.with_name(f"{path.name}.skipped"))
+                path.replace(path.with_name(f"{path.name}{_SKIPPED}"))
+    forget_set_aside(paths, but_newest=True)
+
+
+def forget_set_aside(paths: RunPaths, *, but_newest: bool = False) -> None:
+    """Remove checkpoints that were set aside: they are large, and nobody resumes from them.
+
+    Args:
+        paths: of the run.
+        but_newest: leave the one of the highest step for a person who wants to look into it.
+    Raises:
+        OSError: the disk refuses.
+    """
+    files = list(paths.checkpoints.glob(f"step_*{_SKIPPED}"))
+    newest = max((_step_of(file) for file in files), default=None)
+    for file in files:
+        if not (but_newest and _step_of(file) == newest):
+            file.unlink(missing_ok=True)
+
+
+def _step_of(file: Path) -> int:
+    number = file.name.removeprefix("step_").split(".")[0]
+    return int(number) if number.isdigit() else -1
 
 
 def _by_step(paths: RunPaths) -> list[tuple[int, Path]]:

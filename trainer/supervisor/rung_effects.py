@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from trainer.protocol.attempt_plan import AttemptPlan
-from trainer.protocol.rungs import Rung
+from trainer.protocol.rungs import WORDS, Rung
 
 if TYPE_CHECKING:  # declarations bring pydantic, which a supervisor that never retries need not carry
     from trainer.recipes.declaration import Remedy
@@ -66,7 +66,7 @@ class Circumstances:
 def effect_of(rung: Rung, given: Circumstances) -> Effect | None:
     """What ``rung`` changes; None when it cannot help here, or is in force already."""
     if rung is Rung.RESTART:
-        return Effect("the same again")
+        return Effect(WORDS[rung].title)
     if rung is Rung.PREVIOUS_CHECKPOINT:
         return _previous_checkpoint(given)
     if rung is Rung.THREADS:
@@ -84,7 +84,7 @@ def _previous_checkpoint(given: Circumstances) -> Effect | None:
     if len(given.checkpoints) < 2:
         return None
     newest, earlier = given.checkpoints[:2]
-    return Effect("go on from the checkpoint before the last one", {CHECKPOINT: [newest, earlier]})
+    return Effect(WORDS[Rung.PREVIOUS_CHECKPOINT].title, {CHECKPOINT: [newest, earlier]})
 
 
 def _one_thread(given: Circumstances) -> Effect | None:
@@ -92,7 +92,7 @@ def _one_thread(given: Circumstances) -> Effect | None:
         return None
     names = _THREADS + (("VECLIB_MAXIMUM_THREADS",) if given.platform == "darwin" else ())
     return _variables(
-        "one OpenMP thread that sleeps while it waits",
+        WORDS[Rung.THREADS].title,
         dict.fromkeys(names, "1") | {"OMP_WAIT_POLICY": "PASSIVE"},
         given,
     )
@@ -104,7 +104,7 @@ def _more_open_files(given: Circumstances) -> Effect | None:
     wanted = most if hard < 0 else min(hard, most)
     if given.plan.has(Rung.OPEN_FILES) or wanted <= soft:
         return None
-    return Effect("a higher limit of open files", {OPEN_FILES: [soft, wanted]})
+    return Effect(WORDS[Rung.OPEN_FILES].title, {OPEN_FILES: [soft, wanted]})
 
 
 def _let_two_openmps_live(given: Circumstances) -> Effect | None:
@@ -114,9 +114,11 @@ def _let_two_openmps_live(given: Circumstances) -> Effect | None:
     remedy = given.remedies.get(Rung.MINING_PROCESS)
     if remedy is None or _changed(Rung.MINING_PROCESS, remedy, given):
         return None
-    title = "let two OpenMP runtimes live in one process"
-    found = _variables(title, {"KMP_DUPLICATE_LIB_OK": "TRUE"}, given)
-    return None if found is None else Effect(title, found.changes, {}, found.environment, is_unsafe=True)
+    words = WORDS[Rung.DUPLICATE_OPENMP]
+    found = _variables(words.title, {"KMP_DUPLICATE_LIB_OK": "TRUE"}, given)
+    if found is None:
+        return None
+    return Effect(words.title, found.changes, {}, found.environment, is_unsafe=words.is_unsafe)
 
 
 def _variables(title: str, wanted: Mapping[str, str], given: Circumstances) -> Effect | None:

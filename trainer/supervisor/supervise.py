@@ -21,8 +21,9 @@ from trainer.protocol.attempt_plan import AttemptPlan
 from trainer.protocol.events import Command
 from trainer.protocol.run_folder import ExitRecord, RunPaths, RunSpec
 from trainer.protocol.rungs import Rung
+from trainer.recipes.search_process import isolated
 from trainer.supervisor.attempt import Attempt, MakeCommand
-from trainer.supervisor.attempt_end import AttemptEnd, examine, unstarted
+from trainer.supervisor.attempt_end import AttemptEnd, examine, unstarted, withheld
 from trainer.supervisor.hang_finding import HangFacts
 from trainer.supervisor.inquest import Inquest
 from trainer.supervisor.ladder import (
@@ -35,7 +36,8 @@ from trainer.supervisor.ladder import (
     decide,
     max_attempts,
 )
-from trainer.supervisor.launch import first_plan, prepare, put_last_end_away, remedies_of
+from trainer.supervisor.last_words import LastWords
+from trainer.supervisor.launch import announce, first_plan, prepare, put_last_end_away, remedies_of, tidy
 from trainer.supervisor.own_spool import OwnSpool
 from trainer.supervisor.process import ExitStatus, open_file_limits, prepare_supervisor
 from trainer.supervisor.recovery import clear_leftovers, last_attempt
@@ -128,6 +130,7 @@ class _Supervision:
         put_last_end_away(self._paths, attempt=self._number)
         self._spool = OwnSpool(self._paths)
         self._teller = Teller(self._paths, self._spool, note=self._given.note)
+        self._last_words = LastWords(self._paths, self._spool, abandoned=lambda: self._abandoned)
         plan = first_plan(self._paths, attempt=self._number)
         self._paths.attempt(self._number).mkdir(parents=True, exist_ok=True)
         self._teller.starting(plan)
@@ -151,6 +154,7 @@ class _Supervision:
             answer = self._ask_ladder(end)
             if isinstance(answer, GiveUp):
                 return self._end(end, answer)
+            announce(self._paths, answer.plan)
             self._teller.retrying(end, answer.words)
             if not self._wait(answer.wait_s):
                 return self._stopped_between(end, answer)
@@ -163,16 +167,14 @@ class _Supervision:
         """One launch, from its plan to its findings."""
         started_at = time.time()
         if self._stop.requested:
-            verdict = Verdict("stopped", "stopped before the trainer was started")
-            return unstarted(plan, verdict, started_at=started_at, is_wish=True)
+            return withheld(plan, started_at=started_at)
         inquest = Inquest(self._paths, attempt=plan.attempt)
         argv = self._given.make_command(self._paths.root, plan.attempt)
         try:
             prepare(self._paths, plan)
             attempt = Attempt(self._paths, self._spec, plan=plan, spool=self._spool, argv=argv)
         except OSError as exc:
-            verdict = Verdict("failed", f"the trainer cannot be started: {exc}")
-            return unstarted(plan, verdict, started_at=started_at, is_wish=self._stop.wished)
+            return unstarted(plan, exc, started_at=started_at, is_wish=self._stop.wished)
         self._attempt = attempt
         watching = _Watching(attempt, self._spec, stop=self._stop, teller=self._teller)
         while (status := watching.look()) is None:
@@ -195,7 +197,7 @@ class _Supervision:
         past = end.past(self._paths)
         self._history.append(past)
         ground = Ground(
-            params=self._spec.params,
+            params=isolated(self._spec.params, profile=self._spec.profile),
             remedies=self._given.remedies(self._spec.recipe) if asks_recipe(past) else {},
             max_attempts=max_attempts(self._spec.policy),
             retries_stalls=self._spec.policy.get("on_stall") == "retry",
@@ -231,7 +233,8 @@ class _Supervision:
         """Write and tell the end of the run."""
         self._ended = True
         whole = replace(record, started_at=self._began_at, num_launches=len(self._history))
-        self._teller.run_ended(whole)
+        self._teller.run_ended(whole, self._last_words)
+        tidy(self._paths, whole)
         return whole
 
     def _link(self) -> Uplink | None:
@@ -244,6 +247,7 @@ class _Supervision:
             attempt=lambda: self._number,
             on_command=self._obey,
             status=self._status,
+            last_words=lambda: self._last_words.unwritten,
         )
         uplink.start()
         return uplink

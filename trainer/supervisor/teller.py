@@ -10,6 +10,7 @@ from trainer.protocol.attempt_plan import AttemptPlan
 from trainer.protocol.events import EventType
 from trainer.protocol.run_folder import ExitRecord, RunPaths
 from trainer.supervisor.attempt_end import AttemptEnd
+from trainer.supervisor.last_words import LastWords
 from trainer.supervisor.own_spool import OwnSpool
 
 log = logging.getLogger(__name__)
@@ -56,19 +57,16 @@ class Teller:
         self._note(words)
         self.state("retrying", words, attempt=end.plan.attempt, step=end.step)
 
-    def run_ended(self, record: ExitRecord) -> None:
+    def run_ended(self, record: ExitRecord, last_words: LastWords) -> None:
         """Write the end where every restart finds it, then tell it."""
-        try:
-            record.save(self._paths)
-        except OSError as exc:
-            log.error("the exit record cannot be written: %s", exc)
-        self.state(
-            record.state,
-            record.reason,
-            attempt=record.attempt,
-            exit_code=record.exit_code,
-            exit_signal=record.exit_signal,
-            stop_requested=record.stop_requested,
-            step=record.step,
-        )
+        event = {
+            "state": record.state,
+            "reason": record.reason,
+            "attempt": record.attempt,
+            "exit_code": record.exit_code,
+            "exit_signal": record.exit_signal,
+            "stop_requested": record.stop_requested,
+            "step": record.step,
+        }
+        last_words.write(record, event)
         log.info("run %s: %s: %s", record.run_id, record.state, record.reason)

@@ -43,13 +43,19 @@ class Uplink:
         attempt: Callable[[], int],
         on_command: Callable[[Command], None],
         status: Callable[[], dict[str, Any]] | None = None,
+        last_words: Callable[[], dict[str, Any] | None] = lambda: None,
     ) -> None:
-        """``attempt`` tells the present one; ``on_command`` is called from a network thread."""
+        """``attempt`` tells the present one; ``on_command`` is called from a network thread.
+
+        ``last_words`` gives the run's end where the disk would not take it, which is sent as it is.
+        """
         self._paths = paths
         self._run = run
         self._attempt = attempt
         self._on_command = on_command
         self._status = status
+        self._last_words = last_words
+        self._told: dict[str, Any] | None = None  # the last words that were acknowledged
         self._courier = SnapshotCourier(paths, run=run)
         self._closing = threading.Event()
         self._wake = threading.Event()
@@ -151,12 +157,25 @@ class Uplink:
                     drained = trainer.drained and own.drained and output.drained
                     cadence.looked(began, backlog_bytes, moved=moved, drained=drained)
                     if not moved:
-                        self._idle_since = began if drained else None
+                        self._idle_since = began if drained and self._tell_last_words(link) else None
                 self._wake.wait(cadence.pause_s(time.monotonic()))
                 self._wake.clear()
         finally:
             trainer.close()
             own.close()
+
+    def _tell_last_words(self, link: Link) -> bool:
+        """Send an end that only memory holds, behind all the rest; whether there is nothing left to tell."""
+        words = self._last_words()
+        if words is None or words is self._told:
+            return True
+        answer = link.send("end", {"run": self._run, **words}).wait()
+        error = answer.get("error")
+        if error:
+            log.error("the dashboard did not take the end of the run: %s", error)
+        if not error or error.get("code") == "invalid":
+            self._told = words
+        return self._told is words
 
     def _ship_some(self, link: Link, trainer: StreamCargo, own: StreamCargo, output: OutputCargo) -> bool:
         moved = trainer.ship(link)

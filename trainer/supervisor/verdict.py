@@ -79,7 +79,8 @@ def _by_signal(number: int, *, stop_requested: bool, killed_after_s: float | Non
     if number in _WISHES:
         who = "stopped as asked" if stop_requested else f"stopped from outside by {name}"
         return Verdict("stopped", f"{who}, before it could save a checkpoint")
-    hint = ": out of memory, or somebody else killed it" if number == signal.SIGKILL else ""
+    # which of the two it was is the finding's to say, by its evidence
+    hint = ", by the kernel for memory or by somebody" if number == signal.SIGKILL else ""
     return Verdict("failed", f"the trainer was ended by {name}{hint}")
 
 

@@ -52,7 +52,8 @@ def test_checkpoints_and_events_come_as_they_were_reported(api: Api) -> None:
 
 def test_findings_come_newest_attempt_first_and_best_first(api: Api) -> None:
     run_id = api.new_run()
-    words = {"cause": "c", "remedy": "r", "confidence": 0.9, "lines": ["x"], "source": "s", "rungs": []}
+    words = {"cause": "c", "remedy": "r", "confidence": 0.9, "lines": ["x"], "source": "s"}
+    words |= {"rungs": ["cpu", "new_kind"]}
     told = [(1, "cuda_oom"), (2, "disk_full"), (2, "ckpt_corrupt")]
     report_events(
         api, run_id, *[{"type": "finding", "attempt": n, "step": 5, "id": name, **words} for n, name in told]
@@ -60,6 +61,10 @@ def test_findings_come_newest_attempt_first_and_best_first(api: Api) -> None:
     shown = api.get(f"/api/runs/{run_id}/findings")["findings"]
     assert [(one["attempt"], one["id"]) for one in shown] == [*told[1:], told[0]]
     assert words.items() <= shown[0].items()
+    assert shown[0]["rungs_in_words"] == [
+        {"rung": "cpu", "title": "train on the CPU", "changes_numbers": True, "is_unsafe": False},
+        {"rung": "new_kind", "title": "new kind", "changes_numbers": False, "is_unsafe": False},
+    ]
     assert api.call("GET", "/api/runs/nobody/findings").status_code == 404
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from app.domain.run_states import RunState
 from app.services.access import Access
+from app.services.run_reader import RunReader
 from app.store import runs as run_rows
 from tests.app.services.run_rig import Rig, open_rig
 from trainer.protocol.run_folder import RunSpec
@@ -60,6 +61,10 @@ def test_a_launch_that_fails_makes_the_run_failed_with_its_reason(rig: Rig) -> N
     run = rig.runs.get(run_id)
     assert run.state == "failed"
     assert "no such interpreter" in str(run.reason)
+    (finding,) = RunReader(rig.store).findings(run_id)
+    assert (finding["id"], finding["attempt"]) == ("not_started", run.attempt)
+    assert "no such interpreter" in finding["cause"]
+    assert finding["remedy"]
 
 
 def test_a_folder_that_is_still_supervised_is_not_launched_again(rig: Rig) -> None:

@@ -57,6 +57,17 @@ def test_a_supervisor_is_told_what_is_stored_and_acknowledged_after_the_commit(b
             "process": {},
         }
         assert say(client, "status", status) == {}
+        refused = say(client, "end", {"run": "circle", "state": {}, "findings": []})
+        assert refused["error"]["code"] == "invalid"
+        state = {
+            "state": "finished",
+            "reason": "finished at step 3",
+            "attempt": 1,
+            "step": 3,
+            "t": time.time(),
+        }
+        assert say(client, "end", {"run": "circle", "state": state, "findings": []}) == {}
+        assert box.parts.runs.get("circle").state == "finished"
     finally:
         client.disconnect()
 

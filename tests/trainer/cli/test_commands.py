@@ -102,6 +102,17 @@ def test_a_headless_run_is_tried_again_with_a_line_for_the_person_who_watches(tm
     assert "attempt 2 of 3 in 1 s: the same again, because the trainer was ended by SIGKILL" in err
 
 
+def test_a_run_that_has_begun_keeps_its_profile_and_says_so(tmp_path: Path) -> None:
+    paths = RunPaths(tmp_path / "run")
+    RunSpec("run", "a run", "two_tower", "python_docs", {}, 0.0, str(tmp_path)).save(paths)
+    before = sorted(tmp_path.rglob("*"))
+    command = ["run", "two_tower", "--run-dir", str(paths.root), "--resume", "--profile", "safe"]
+    done = trainer(*command, instance=tmp_path)
+    assert done.returncode == 2
+    assert "has begun with the profile auto" in done.stderr
+    assert sorted(tmp_path.rglob("*")) == before
+
+
 def test_a_failed_run_shows_the_last_lines_and_passes_its_exit_code_on(tmp_path: Path) -> None:
     bad = tmp_path / "bad.jsonl"
     bad.write_text("this is not json\n")
@@ -140,6 +151,10 @@ def test_a_failed_run_shows_the_last_lines_and_passes_its_exit_code_on(tmp_path:
         (
             ["two_tower", "--dataset", "python_docs", "--on-stall", "x"],
             "--on-stall: must be one of report, stop",
+        ),
+        (
+            ["two_tower", "--dataset", "python_docs", "--on-stall", "retry", "--max-attempts", "1"],
+            "--on-stall: 'retry' starts a run again that hangs, and max_attempts 1 never does",
         ),
         (
             ["two_tower", "--dataset", "python_docs", "--retry-after", "soon"],

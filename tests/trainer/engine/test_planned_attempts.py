@@ -12,7 +12,7 @@ from tests.trainer.engine.runs import events, series, train_here
 from trainer.engine import checkpoints
 from trainer.engine.process import train_run
 from trainer.protocol.attempt_plan import AttemptPlan
-from trainer.protocol.run_folder import RunPaths
+from trainer.protocol.run_folder import RunPaths, RunSpec
 
 PARAMS: dict[str, Any] = {"num_epochs": 2, "batch_size": 16, "checkpoint_every": 4, "snapshot_budget": 0.0}
 
@@ -37,6 +37,22 @@ def test_the_plan_decides_over_the_spec_and_is_kept_with_the_checkpoints(tmp_pat
     assert newest is not None
     assert torch.load(newest, weights_only=True)["params"]["learning_rate"] == 0.5
     assert max(series(paths, "train/loss")) == 26
+
+
+def test_the_profile_safe_reaches_the_training_and_a_plan_decides_over_it(tmp_path: Path) -> None:
+    seen: list[Any] = []
+
+    def entry(spec: RunSpec, *_: Any) -> None:
+        seen.append(spec.params["search_process"])
+
+    for number, (profile, wish) in enumerate((("auto", "auto"), ("safe", "auto"), ("safe", "shared"))):
+        paths = RunPaths(tmp_path / str(number))
+        params = {"search_process": wish, "seed": 0}
+        RunSpec("run-1", "a", "two_tower", "none", params, 0.0, "", profile=profile).save(paths)
+        train_run(paths, attempt=1, entry=entry)
+    AttemptPlan(2, params={"search_process": "shared"}).save(RunPaths(tmp_path / "1"))
+    train_run(RunPaths(tmp_path / "1"), attempt=2, entry=entry)
+    assert seen == ["auto", "own", "shared", "shared"]
 
 
 def test_an_epoch_cut_into_other_batches_is_begun_again_and_said_so(tmp_path: Path) -> None:

@@ -28,6 +28,7 @@ from tests.trainer.supervisor.supervised import (
 from trainer.protocol.attempt_plan import AttemptPlan
 from trainer.protocol.events import Stream
 from trainer.protocol.run_folder import ExitRecord, RunPaths, RunSpec
+from trainer.supervisor.launch import first_plan
 
 pytestmark = pytest.mark.process
 HARD_LIMIT = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
@@ -160,7 +161,7 @@ def test_the_checkpoint_before_the_last_one_is_taken_when_the_last_cannot_be_rea
     assert rungs_of(paths, 3) == ["previous_checkpoint"]
     started = [event for event in told(paths, "attempt") if event["what"] == "started"]
     assert [event["from_step"] for event in started] == [0, 10, 5]
-    assert (paths.checkpoints / "step_000010.pt.skipped").exists()
+    assert list(paths.checkpoints.glob("*.skipped")) == []  # it ended well: nobody needs them any more
 
 
 @pytest.mark.skipif(not CAN_OPEN_MORE, reason="this machine allows no more than 4096 open files")
@@ -205,17 +206,31 @@ def test_a_stop_between_two_attempts_is_obeyed_at_once(tmp_path: Path) -> None:
     assert "before attempt 2 began" in record.reason
     assert states(paths)[-2:] == ["retrying", "stopped"]
     assert not paths.attempt(2).exists()
+    assert not paths.next_plan.exists()
 
 
-def test_after_a_supervisor_killed_between_two_attempts_the_next_one_begins_anew(tmp_path: Path) -> None:
-    paths = run_of(tmp_path)
-    supervisor = begin(paths, "is_killed_once", wait_s=60.0)
+def test_a_supervisor_killed_in_the_pause_leaves_the_remedy_to_the_next_one(tmp_path: Path) -> None:
+    paths = run_of(tmp_path, params={"batch_size": 8})
+    supervisor = begin(paths, "needs_half_the_batch", wait_s=60.0)
     wait_until(lambda: "retrying" in states(paths))
     supervisor.kill()
     supervisor.wait()
     assert ExitRecord.load(paths) is None
-    record = supervise(paths, "is_killed_once")
+    record = supervise(paths, "needs_half_the_batch")
     assert (record.state, record.attempt, record.num_launches) == ("finished", 2, 1)
+    plan = AttemptPlan.load(paths, 2)
+    assert plan is not None
+    assert plan.because is not None
+    assert (plan.params, plan.because["id"]) == ({"batch_size": 4}, "cpu_alloc")
+    assert "attempt 2: half the batch" in [event["reason"] for event in told(paths, "state")]
+    assert not paths.next_plan.exists()
+
+
+def test_a_plan_for_the_next_attempt_that_is_none_or_of_another_is_not_taken_up(tmp_path: Path) -> None:
+    paths = run_of(tmp_path, params={"batch_size": 4})
+    for content in ("{", json.dumps(AttemptPlan(7, params={"batch_size": 1}).to_json())):
+        paths.next_plan.write_text(content)
+        assert first_plan(paths, attempt=1) == AttemptPlan(1)
 
 
 def test_a_resumed_run_keeps_the_remedies_of_its_newest_attempt_and_says_so(tmp_path: Path) -> None:

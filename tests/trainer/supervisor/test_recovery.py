@@ -12,7 +12,14 @@ import psutil
 
 from trainer.protocol.process_identity import ProcessIdentity
 from trainer.protocol.run_folder import RunPaths
-from trainer.supervisor.recovery import last_attempt, process_record, resume_step, survivors
+from trainer.supervisor.recovery import (
+    forget_set_aside,
+    last_attempt,
+    process_record,
+    resume_step,
+    set_aside_checkpoints,
+    survivors,
+)
 from trainer.supervisor.tree import identity_of
 
 
@@ -36,6 +43,25 @@ def test_the_newest_whole_checkpoint_is_where_the_next_attempt_begins(tmp_path: 
     checkpoint(paths, 500, damaged=True)
     (paths.checkpoints / "step_000600.json").write_text("not json")
     assert resume_step(paths) == 250
+
+
+def test_of_checkpoints_set_aside_the_newest_stays_until_a_good_end(tmp_path: Path) -> None:
+    paths = RunPaths(tmp_path)
+    paths.checkpoints.mkdir()
+    for step in (5, 10, 15, 20):
+        for suffix in ("json", "pt"):
+            (paths.checkpoints / f"step_{step:06d}.{suffix}").write_text("x")
+    set_aside_checkpoints(paths, after_step=15)
+    set_aside_checkpoints(paths, after_step=5)
+    names = sorted(path.name for path in paths.checkpoints.iterdir())
+    assert names == [
+        "step_000005.json",
+        "step_000005.pt",
+        "step_000020.json.skipped",
+        "step_000020.pt.skipped",
+    ]
+    forget_set_aside(paths)
+    assert sorted(path.name for path in paths.checkpoints.iterdir()) == names[:2]
 
 
 def test_attempts_are_counted_by_their_folders(tmp_path: Path) -> None:

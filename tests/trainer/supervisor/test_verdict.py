@@ -53,4 +53,9 @@ def test_our_own_kill_after_the_grace_is_a_stop_and_says_so() -> None:
 def test_a_kill_by_somebody_else_during_the_grace_is_a_failure() -> None:
     verdict = judge(ExitStatus(None, signal.SIGKILL), finished=None, step=5, stop_requested=True)
     assert verdict.state == "failed"
-    assert "out of memory" in verdict.reason
+    assert "by somebody" in verdict.reason
+
+
+def test_the_reason_of_a_kill_does_not_guess_what_the_finding_has_to_prove() -> None:
+    verdict = judge(ExitStatus(None, signal.SIGKILL), finished=None, step=5, stop_requested=False)
+    assert verdict.reason == "the trainer was ended by SIGKILL, by the kernel for memory or by somebody"

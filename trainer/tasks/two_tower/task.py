@@ -7,6 +7,7 @@ mined documents per training row.
 from __future__ import annotations
 
 import dataclasses
+import logging
 import sys
 from collections.abc import Iterator
 from typing import Any, Final
@@ -30,6 +31,7 @@ from trainer.tasks.two_tower.model import TwoTowers, build_optimizers
 from trainer.tasks.two_tower.parts import Side
 from trainer.tasks.two_tower.probes import answer_probes, choose_probes, describe_probes
 
+log = logging.getLogger(__name__)
 _CHUNK: Final = 1024
 _MINING, _EVALUATING = 4, 5  # streams of random numbers, beside those of the sampler
 
@@ -197,7 +199,15 @@ class TwoTowerTask:
                 "on as if nothing had happened; put the old file back, or start a new run"
             )
         if state["mined"] is not None:
-            self._mined = self._sampler.matched(state["mined"].numpy(), state["mined_for"].numpy())
+            mined_for = state["mined_for"].numpy()
+            self._mined = self._sampler.matched(state["mined"].numpy(), mined_for)
+            if not np.array_equal(mined_for, self._sampler.train_rows):
+                kept = int(np.isin(self._sampler.train_rows, mined_for).sum())
+                log.info(
+                    "mined negatives of the checkpoint are kept for %d of %d pairs: it trained on others",
+                    kept,
+                    len(mined_for),
+                )
         else:
             self._mined = None
 

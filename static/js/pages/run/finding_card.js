@@ -4,7 +4,8 @@ import { formatCount, formatExit } from "../../lib/format.js";
 
 /** @typedef {import("../../lib/run_facts.js").Run} Run */
 /**
- * @typedef {{id: string, attempt: number, cause: string, remedy: string, confidence: number, lines: string[], source: string, rungs: string[]}} Finding
+ * @typedef {{rung: string, title: string, changes_numbers: boolean, is_unsafe: boolean}} Rung
+ * @typedef {{id: string, attempt: number, cause: string, remedy: string, confidence: number, lines: string[], source: string, rungs: string[], rungs_in_words: Rung[]}} Finding
  */
 
 const BY_SIGNAL = /** @type {Record<number, string>} */ ({
@@ -16,13 +17,6 @@ const BY_SIGNAL = /** @type {Record<number, string>} */ ({
 const BY_CODE = /** @type {Record<number, string>} */ ({
   0: "it says that all is well", 1: "an error nobody caught", 2: "it did not understand its command line",
   124: "a time limit ran out", 126: "it was not allowed to run", 127: "the program was not found",
-});
-const RUNGS = /** @type {Record<string, [string, string?]>} */ ({
-  restart: ["the same again"], previous_checkpoint: ["the checkpoint before the last one"], threads: ["one OpenMP thread"],
-  open_files: ["more open files"], mining_process: ["mining in a process of its own"], workers: ["no DataLoader workers"],
-  halve_batch: ["half the batch at once, the same effective batch"], evaluation_off: ["no evaluation before the end"],
-  shorter: ["shorter sequences", "changes numbers"], subset: ["fewer examples", "changes numbers"], cpu: ["train on the CPU", "changes numbers"],
-  duplicate_openmp: ["let two OpenMP runtimes live together", "unsafe"],
 });
 
 /** The best finding of the run's newest attempt; undefined where it did not fail. Pure. @param {Run} run @param {Finding[]} findings */
@@ -49,12 +43,9 @@ export function exitInWords(code, signal) {
   return `It ${isSignal ? "was" : "ended with"} ${name}${why ? `: ${why}` : ""}.`;
 }
 
-/** What may be tried, least invasive first, with what it costs. Pure. @param {string[]} rungs @returns {{words: string, badge: string}[]} */
+/** What may be tried, least invasive first, with what it costs. Pure. @param {Rung[]} rungs @returns {{words: string, badge: string}[]} */
 export function rungWords(rungs) {
-  return rungs.map((rung) => {
-    const [words, badge] = RUNGS[rung] ?? [rung.replaceAll("_", " ")];
-    return { words, badge: badge ?? "" };
-  });
+  return rungs.map((rung) => ({ words: rung.title, badge: rung.is_unsafe ? "unsafe" : rung.changes_numbers ? "changes numbers" : "" }));
 }
 
 /** From where a click on Start goes on. Pure. @param {{step: number}[]} checkpoints */
@@ -84,12 +75,12 @@ export function cardOf(finding, { ended = "", advice = "" } = {}) {
     first ? h("p", { class: "finding-first", dataset: { testid: "finding-first" } }, h("code", { text: first })) : null,
     h("p", {}, h("strong", {}, "What helps: "), finding.remedy),
     others.length ? h("pre", { class: "finding-lines", text: others.join("\n") }) : null,
-    finding.rungs.length ? rungList(finding.rungs) : null,
+    finding.rungs_in_words.length ? rungList(finding.rungs_in_words) : null,
     h("p", { class: "finding-foot" }, source, advice ? h("span", { class: "muted", text: advice }) : null),
   );
 }
 
-/** @param {string[]} rungs */
+/** @param {Rung[]} rungs */
 function rungList(rungs) {
   const items = rungWords(rungs).map(({ words, badge }) => h("li", {}, words, badge ? h("span", { class: "rung-badge", text: badge }) : null));
   return h("div", { class: "finding-rungs", dataset: { testid: "finding-rungs" } }, h("span", {}, "What a new attempt may try, gentlest first:"), h("ol", {}, items));

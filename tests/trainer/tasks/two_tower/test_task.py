@@ -109,6 +109,26 @@ def test_state_restores_what_mining_found(tmp_path: Path) -> None:
     assert (one.documents_N == two.documents_N).all()
 
 
+def test_what_was_mined_for_more_pairs_than_there_are_now_is_dropped_and_said(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    task, _ = text_task(tmp_path, **MINING)
+    task.begin_epoch(1, silent)
+    fewer, _ = text_task(tmp_path, **MINING, train_fraction=0.5)
+    with caplog.at_level("INFO", logger="trainer"):
+        fewer.load_state_dict(task.state_dict())
+    assert f"for {fewer.num_train_pairs} of {task.num_train_pairs} pairs" in caplog.text
+    before, after = task.state_dict(), fewer.state_dict()
+    assert len(after["mined"]) == len(after["mined_for"]) == fewer.num_train_pairs
+    mined = dict(zip(before["mined_for"].tolist(), before["mined"].tolist(), strict=True))
+    assert [mined[row] for row in after["mined_for"].tolist()] == after["mined"].tolist()
+    caplog.clear()
+    again, _ = text_task(tmp_path, **MINING)
+    with caplog.at_level("INFO", logger="trainer"):
+        again.load_state_dict(task.state_dict())
+    assert caplog.text == ""
+
+
 def test_a_changed_dataset_is_noticed_on_resume(tmp_path: Path) -> None:
     task, _ = text_task(tmp_path)
     with pytest.raises(DatasetError, match="has changed since the checkpoint"):
