@@ -46,7 +46,6 @@ from trainer.supervisor.stop import StopLadder
 from trainer.supervisor.tally import Tally
 from trainer.supervisor.teller import Note, Teller
 from trainer.supervisor.uplink import Uplink
-from trainer.supervisor.verdict import Verdict
 from trainer.supervisor.waker import Waker
 
 if TYPE_CHECKING:
