@@ -174,6 +174,7 @@ def _before_exec(door: int | None) -> Callable[[], None] | None:
     prctl, parent = libc.prctl, os.getpid()  # looked up before the fork: nothing is imported behind it
 
     def in_child() -> None:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)  # the supervisor's handler would swallow it until exec
         if door is not None:
             with contextlib.suppress(OSError):
                 os.write(door, b"0")
