@@ -89,4 +89,5 @@ def test_a_dashboard_killed_again_and_again_neither_loses_nor_doubles_a_dataset(
         if path.suffix in (".jsonl", ".csv") and "runs" not in path.relative_to(taking.instance).parts
     ]
     assert Counter(hashlib.sha256(path.read_bytes()).hexdigest() for path in kept) == wanted
-    assert list((taking.instance / "inbox" / ".taken").iterdir()) == []
+    taken = taking.instance / "inbox" / ".taken"
+    wait_for(lambda: not list(taken.iterdir()), what="end of clearing up")

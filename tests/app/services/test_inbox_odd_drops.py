@@ -70,9 +70,10 @@ def test_links_folders_and_pipes_are_left_where_they_are(box: InboxRig, tmp_path
     (box.folder / "folder").mkdir()
     os.mkfifo(box.folder / "pipe.jsonl")
     with socket.socket(socket.AF_UNIX) as listener:
+        was_in = Path.cwd()
         os.chdir(box.folder)
         listener.bind("socket.jsonl")
-        os.chdir(Path(__file__).parent)
+        os.chdir(was_in)
     before = sorted(path.name for path in box.folder.iterdir())
     box.drain()
     box.drain()
