@@ -14,7 +14,7 @@ run: setup  ## the same without the run
 	@exec $(bin)/python wsgi.py
 
 test: setup-dev lint  ## set everything up and pass every check and test, the browser ones included
-	$(bin)/pytest -n 2 --dist loadfile --no-loadscope-reorder
+	$(bin)/pytest -n 3 --dist loadfile --no-loadscope-reorder
 
 lint: setup-dev  ## format, style, types, import contracts, migrations
 	$(bin)/ruff check .

@@ -31,7 +31,6 @@ from trainer.protocol.batches import BATCH_BYTES, Batch
 from trainer.protocol.events import Stream
 from trainer.protocol.files import write_atomic
 from trainer.protocol.run_folder import RunPaths
-from trainer.supervisor.cadence import THIN_EVERY_S
 from trainer.supervisor.drain import drain
 
 pytestmark = pytest.mark.process
@@ -105,7 +104,7 @@ def test_the_dashboard_can_stop_a_run_and_pass_orders_to_the_trainer(
     assert_nothing_is_lost(paths, tmp_path / "dashboard")
 
 
-def test_a_thin_stream_travels_a_few_times_a_second(tmp_path: Path, dashboard: Dashboard) -> None:
+def test_what_comes_thinly_travels_together(tmp_path: Path, dashboard: Dashboard) -> None:
     paths = new_run(tmp_path, url=dashboard.start())
     supervisor = start(paths, "trains_until_stopped", drain_s=30)
     wait_until(lambda: dashboard.have["trainer"] > 10)
@@ -113,7 +112,8 @@ def test_a_thin_stream_travels_a_few_times_a_second(tmp_path: Path, dashboard: D
     early = len(batches_of(tmp_path / "dashboard", Stream.TRAINER))
     wait_until(lambda: time.monotonic() - began > 2.0 and dashboard.have["trainer"] > before)
     late = len(batches_of(tmp_path / "dashboard", Stream.TRAINER))
-    assert 1 <= late - early <= (time.monotonic() - began) / THIN_EVERY_S + 1
+    assert late > early
+    assert dashboard.have["trainer"] - before > 3 * (late - early), "a batch for every word"
     assert dashboard.control("stop") == {"ok": True}
     assert finish(supervisor, paths).state == "stopped"
     assert_nothing_is_lost(paths, tmp_path / "dashboard")
