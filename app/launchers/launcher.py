@@ -30,7 +30,10 @@ class Launcher(Protocol):
         """
 
     def supervisor_pid(self, paths: RunPaths) -> int | None:
-        """The pid of the living supervisor of this run, or None when nobody holds the run's lock."""
+        """The pid of the living supervisor of this run, or None when nobody supervises it."""
+
+    def lock_holder(self, paths: RunPaths) -> int | None:
+        """The pid that holds the run's lock: its supervisor, or a process that ships what is left of it."""
 
     def is_running(self, paths: RunPaths) -> bool | None:
         """Whether the process last launched here for this run still runs; None when none was."""

@@ -48,6 +48,11 @@ class LocalLauncher:
         return process.pid
 
     def supervisor_pid(self, paths: RunPaths) -> int | None:
+        """The pid that holds the run's lock, as the kernel knows it, unless it only ships what is left."""
+        pid = lock_holder(paths.lock)
+        return None if pid is None or _only_ships(paths, pid) else pid
+
+    def lock_holder(self, paths: RunPaths) -> int | None:
         """The pid that holds the run's lock, as the kernel knows it."""
         return lock_holder(paths.lock)
 
@@ -108,6 +113,16 @@ class LocalLauncher:
         inherited = build(inherited=self._environ)
         passed = {one.name: one.value for one in inherited if one.source == "inherited"}
         return {**passed, "PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": "1"}
+
+
+def _only_ships(paths: RunPaths, pid: int) -> bool:
+    """Whether the holder of the lock does not supervise; so also while it has not yet said who it is."""
+    try:
+        record = read_object(paths.supervisor)
+    except ProtocolError:
+        return False
+    is_another = pid > 0 and record.get("pid") != pid  # a holder in another pid namespace is known as 0
+    return is_another or record.get("ships_only") is True
 
 
 def _is_recorded(paths: RunPaths, pid: int) -> bool:

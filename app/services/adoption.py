@@ -1,7 +1,7 @@
 """What really happened to the runs: supervisors found again, ends read, the lost declared lost.
 
 Evidence, strongest first: ``exit.json`` says how a run ended; the kernel says
-who holds the run's lock; a free lock without an exit record, seen twice, means
+who holds the run's lock, and the holder whether it supervises or only ships; a free lock without an exit record, seen twice, means
 that nobody can know.  Heartbeats play no part.  Whatever an ended run still
 has in its spool is shipped by a process started for it.
 """
@@ -239,7 +239,7 @@ class Adoption:
         now = time.monotonic()
         for run_id, drain in list(self._drains.items()):
             paths = self._paths(run_id)
-            if now < drain.not_before or self._launcher.supervisor_pid(paths) is not None:
+            if now < drain.not_before or self._launcher.lock_holder(paths) is not None:
                 continue
             with self._store.read() as session:
                 run = session.get(Run, run_id)

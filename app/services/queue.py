@@ -158,10 +158,10 @@ class RunQueue:
         paths.root.mkdir(parents=True, exist_ok=True, mode=0o700)
         deadline = time.monotonic() + LOCK_WAIT_S
         while (
-            holder := self._launcher.supervisor_pid(paths)
+            holder := self._launcher.lock_holder(paths)
         ) is not None:  # shipping an earlier attempt's rest
             if time.monotonic() > deadline:
-                raise LaunchError(f"process {holder} still supervises this run's folder")
+                raise LaunchError(f"process {holder} still holds this run's folder")
             time.sleep(0.05)
         paths.supervisor.unlink(missing_ok=True)  # of the last launch: adoption asks whether this one came up
         claim.spec.save(paths)

@@ -318,7 +318,7 @@ class Runs(RunReader):
         """
         paths = self.paths(run_id)
         deadline = time.monotonic() + WIND_UP_S
-        while (pid := self._launcher.supervisor_pid(paths)) is not None:
+        while (pid := self._launcher.lock_holder(paths)) is not None:
             if time.monotonic() > deadline:
                 raise Conflict(
                     f"Run {run_id} is still being wound up by process {pid}.",

@@ -26,7 +26,7 @@ def drain(paths: RunPaths, *, timeout_s: float = 60.0) -> bool:
         RunLocked: a supervisor has this run, and ships it itself.
     """
     spec = RunSpec.load(paths)
-    with RunLock(paths):
+    with RunLock(paths, ships_only=True):
         if not paths.exit.exists():
             _end_leftovers(paths, grace_s=spec.stop_grace_s)
         Reserve(paths).give_back()  # of a supervisor that was killed

@@ -30,8 +30,14 @@ class RunLock:
     may open the lock file: closing any descriptor of it would drop the lock.
     """
 
-    def __init__(self, paths: RunPaths, *, wait_s: float = 0.0) -> None:
+    def __init__(self, paths: RunPaths, *, wait_s: float = 0.0, ships_only: bool = False) -> None:
+        """Args:
+        paths: the run folder.
+        wait_s: how long to wait for another holder to let go.
+        ships_only: whether the holder only ships what is left, and supervises nothing.
+        """
         self._paths = paths
+        self._ships_only = ships_only
         self._wait_s = wait_s
         self._descriptor = -1
 
@@ -49,7 +55,7 @@ class RunLock:
                 raise RunLocked(f"{self._paths.root} is supervised already{_holder(self._paths)}")
             time.sleep(0.05)
         identity = ProcessIdentity.of(os.getpid(), create_time=psutil.Process().create_time())
-        said = {**asdict(identity), "started_at": time.time()}
+        said = {**asdict(identity), "started_at": time.time(), "ships_only": self._ships_only}
         write_atomic(self._paths.supervisor, json.dumps(said).encode())
         return self
 

@@ -43,6 +43,9 @@ class NotingLauncher:
     def supervisor_pid(self, paths: RunPaths) -> int | None:
         return self.alive.get(paths.root.name)
 
+    def lock_holder(self, paths: RunPaths) -> int | None:
+        return self.alive.get(paths.root.name)
+
     def is_running(self, paths: RunPaths) -> bool | None:
         return None
 

@@ -77,6 +77,15 @@ class Office:
         paths = self.paths(run_id)
         return self.launcher.supervisor_pid(paths) if paths.supervisor.exists() else None
 
+    def is_locked(self, run_id: str) -> bool:
+        return self.launcher.lock_holder(self.paths(run_id)) is not None
+
+    def kill_all(self, run_id: str) -> None:
+        supervisor = psutil.Process(self.holder(run_id) or 0)
+        for process in [supervisor, *supervisor.children(recursive=True)]:
+            process.kill()
+        wait_for(lambda: not self.is_locked(run_id), what="free lock")
+
     def state(self, run_id: str) -> str:
         return self.runs.get(run_id).state
 
@@ -85,7 +94,7 @@ class Office:
 
     def end_everything(self) -> None:
         for paths in map(RunPaths, self.rig.settings.runs_dir.glob("*")):
-            pid = self.launcher.supervisor_pid(paths)
+            pid = self.launcher.lock_holder(paths)
             if pid is not None:
                 supervisor = psutil.Process(pid)
                 for process in [*supervisor.children(recursive=True), supervisor]:
@@ -193,6 +202,19 @@ def test_a_run_believed_lost_comes_back_when_its_supervisor_does(office: Office,
     office.move(run_id, RunState.LOST)
     office.adoption.look()
     assert office.state(run_id) == "running"
+
+
+@pytest.mark.process
+def test_a_lost_run_stays_lost_while_the_rest_of_it_is_shipped(office: Office, pairs: str) -> None:
+    run_id = office.start(dataset=pairs)
+    office.kill_all(run_id)
+    office.adoption.look()
+    office.adoption.look()
+    assert office.state(run_id) == "lost"
+    wait_for(lambda: office.is_locked(run_id), what="process that ships the rest")
+    office.adoption.look()
+    assert office.state(run_id) == "lost"
+    assert office.holder(run_id) is None
 
 
 @pytest.mark.process
