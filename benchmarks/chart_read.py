@@ -17,6 +17,7 @@ import numpy as np
 import orjson
 
 from app.services.metrics import MetricReader, SeriesPoints, downsample
+from benchmarks.spread import spread
 from benchmarks.store_rig import (
     fill_raw_table,
     loss_columns,
@@ -24,7 +25,6 @@ from benchmarks.store_rig import (
     raw_table,
     report,
     send,
-    spread,
     wire_batches,
 )
 
@@ -73,8 +73,8 @@ def one_long_series(points: int, rounds: int) -> list[list[str]]:
         raw = milliseconds(5, lambda: read_raw(connection))
         connection.close()
     return [
-        [f"{points:,} points, {PIXELS:,} px", spread(far, digits=1), spread(raw, digits=1)],
-        ["a tenth of it, zoomed in", spread(near, digits=1), "-"],
+        [f"{points:,} points, {PIXELS:,} px", spread(far), spread(raw)],
+        ["a tenth of it, zoomed in", spread(near), "-"],
     ]
 
 
@@ -91,7 +91,7 @@ def many_runs(num_runs: int, points: int, rounds: int) -> list[str]:
             return sum(len(to_json(series)) for series in found.values())
 
         figures = milliseconds(rounds, call)
-    return [f"{num_runs} runs x {points:,} points, {PIXELS:,} px each", spread(figures, digits=1), "-"]
+    return [f"{num_runs} runs x {points:,} points, {PIXELS:,} px each", spread(figures), "-"]
 
 
 def main() -> None:

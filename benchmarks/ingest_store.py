@@ -12,6 +12,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from app.services.metrics import MetricReader
+from benchmarks.spread import spread
 from benchmarks.store_rig import (
     fill_raw_table,
     loss_columns,
@@ -19,7 +20,6 @@ from benchmarks.store_rig import (
     raw_table,
     report,
     send,
-    spread,
     wire_batches,
 )
 
@@ -61,7 +61,7 @@ def main() -> None:
             mine.append(ours(arguments.points, names=names, most=most))
             raw.append(reference(arguments.points, names=names))
         ratio = sorted(mine)[len(mine) // 2] / sorted(raw)[len(raw) // 2]
-        rows.append([title, spread(mine), spread(raw), f"{ratio:.1f}"])
+        rows.append([title, spread(mine, 0), spread(raw, 0), f"{ratio:.1f}"])
     report(
         "ingest_store",
         f"Points committed per second ({arguments.points:,} calls, {arguments.rounds} rounds)",

@@ -29,6 +29,7 @@ import numpy as np
 import psutil
 import torch
 
+from benchmarks.spread import spread
 from trainer.datasets.records import VectorPairs
 from trainer.engine import gradients
 from trainer.recipes.registry import recipes, validate
@@ -110,11 +111,6 @@ def round_of(figures: dict[int, Figures], *, num_steps: int, folder: Path) -> No
         shown.step_s.append(found["step_s"])
         whole, parts = np.load(folder / "0.npy"), np.load(file)
         shown.difference.append(float(np.abs(parts - whole).max() / np.abs(whole).max()))
-
-
-def spread(values: list[float], digits: int) -> str:
-    """``median (min..max)``."""
-    return f"{statistics.median(values):.{digits}f} ({min(values):.{digits}f}..{max(values):.{digits}f})"
 
 
 def report(figures: dict[int, Figures], loads: list[float], rounds: int) -> str:

@@ -9,7 +9,6 @@ part of it, and from its first answer.
 
 from __future__ import annotations
 
-import statistics
 import sys
 import tempfile
 import time
@@ -17,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.server_process import machine
+from benchmarks.spread import spread
 from tests.e2e.corpus import write_corpus
 from tests.e2e.dashboard import Dashboard
 from tests.waiting import wait_for
@@ -63,11 +63,6 @@ def restart(dashboard: Dashboard, run_ids: list[str]) -> Restart:
     return Restart(answer_s, sorted(adopted.values()))
 
 
-def spread(values: list[float]) -> str:
-    """Median with minimum and maximum."""
-    return f"{statistics.median(values):.2f} ({min(values):.2f}..{max(values):.2f})"
-
-
 def measure() -> list[Restart]:
     """Train three runs, and kill the dashboard above them again and again."""
     with tempfile.TemporaryDirectory() as folder:
@@ -95,13 +90,12 @@ def main() -> int:
         f"{NUM_RUNS} live runs, {REPEATS} times SIGKILL for the dashboard; median (min..max). {machine()}\n"
     )
     print("| what | measured | goal |\n|---|---|---|")
-    print(f"| spawn to first answer, s | {spread([one.answer_s for one in restarts])} | none |")
-    print(
-        f"| spawn to the first run taken up, s | {spread([min(one.adopted_s) for one in restarts])} | none |"
-    )
-    print(f"| spawn to all {NUM_RUNS} runs taken up, s | {spread(last)} | <= {GOAL_S:g} |")
+    print(f"| spawn to first answer, s | {spread([one.answer_s for one in restarts], 2)} | none |")
+    first = spread([min(one.adopted_s) for one in restarts], 2)
+    print(f"| spawn to the first run taken up, s | {first} | none |")
+    print(f"| spawn to all {NUM_RUNS} runs taken up, s | {spread(last, 2)} | <= {GOAL_S:g} |")
     after = [max(one.adopted_s) - one.answer_s for one in restarts]
-    print(f"| first answer to all {NUM_RUNS} runs taken up, s | {spread(after)} | none |")
+    print(f"| first answer to all {NUM_RUNS} runs taken up, s | {spread(after, 2)} | none |")
     print(f"| runs taken up within {GOAL_S:g} s | {in_time} of {total} | {total} of {total} |")
     return 0
 

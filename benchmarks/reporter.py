@@ -13,12 +13,12 @@ from __future__ import annotations
 import argparse
 import json
 import platform
-import statistics
 import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
 
+from benchmarks.spread import spread
 from trainer.protocol.run_folder import RunPaths
 from trainer.telemetry.reporter import Reporter
 
@@ -71,21 +71,16 @@ def measure(folder: Path, *, count: int, calls: int, repeats: int) -> dict[str, 
     return found
 
 
-def spread(values: list[float]) -> str:
-    """``median (min..max)``."""
-    return f"{statistics.median(values):.2f} ({min(values):.2f}..{max(values):.2f})"
-
-
 def table(shape: str, found: dict[str, list[float]]) -> str:
     """One Markdown table of a shape."""
     lines = [f"### {shape} per call", "", "| way | us per call | x json + write | x json + write + flush |"]
     lines.append("|---|---|---|---|")
     for name, row in found.items():
         ratios = [
-            spread([value / other for value, other in zip(row, found[reference], strict=True)])
+            spread([value / other for value, other in zip(row, found[reference], strict=True)], 2)
             for reference in ("json + write", "json + write + flush")
         ]
-        lines.append("| " + " | ".join([name, spread(row), *ratios]) + " |")
+        lines.append("| " + " | ".join([name, spread(row, 2), *ratios]) + " |")
     return "\n".join(lines)
 
 

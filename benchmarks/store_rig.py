@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import platform
 import sqlite3
-import statistics
 import tempfile
 import time
 from array import array
@@ -142,12 +141,6 @@ def fill_raw_table(connection: sqlite3.Connection, columns: tuple[Any, Any, list
         connection.executemany("INSERT INTO points VALUES (?, ?, ?, ?)", rows[left : left + 1_000])
         connection.execute("COMMIT")
     return time.perf_counter() - began
-
-
-def spread(figures: Sequence[float], *, digits: int = 0) -> str:
-    """``median (min..max)``."""
-    low, middle, high = min(figures), statistics.median(figures), max(figures)
-    return f"{middle:,.{digits}f} ({low:,.{digits}f}..{high:,.{digits}f})"
 
 
 def report(name: str, title: str, table: Sequence[Sequence[str]], notes: str) -> None:

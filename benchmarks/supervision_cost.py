@@ -16,7 +16,6 @@ import argparse
 import json
 import os
 import signal
-import statistics
 import subprocess
 import sys
 import tempfile
@@ -29,6 +28,7 @@ from typing import Any
 import psutil
 
 from benchmarks.server_process import ROOT, machine
+from benchmarks.spread import spread
 from tests.e2e.corpus import write_corpus
 from tests.e2e.dashboard import Dashboard
 from trainer.protocol.events import Stream
@@ -187,11 +187,6 @@ def measure(folder: Path, *, rounds: int, deaths: int, seconds: float, num_steps
         dashboard.close()
     measure_rates(folder, corpus, figures, rounds=rounds, num_steps=num_steps)
     return figures
-
-
-def spread(values: list[float], digits: int = 1) -> str:
-    """``median (min..max)``."""
-    return f"{statistics.median(values):.{digits}f} ({min(values):.{digits}f}..{max(values):.{digits}f})"
 
 
 def report(figures: Figures) -> str:

@@ -29,6 +29,7 @@ from typing import Any
 
 import torch
 
+from benchmarks.spread import spread
 from trainer.datasets import python_docs
 from trainer.protocol.events import Stream
 from trainer.protocol.run_folder import RunPaths, RunSpec, segments
@@ -158,12 +159,6 @@ def _cpu_s() -> float:
 def seconds_to(goal: float, curve: list[tuple[float, float]]) -> float:
     """When the curve first reached the goal; infinite when it never did."""
     return next((seconds for seconds, recall in curve if recall >= goal), math.inf)
-
-
-def spread(figures: list[float], digits: int = 1) -> str:
-    """``median (min..max)``."""
-    middle = statistics.median(figures)
-    return f"{middle:.{digits}f} ({min(figures):.{digits}f}..{max(figures):.{digits}f})"
 
 
 def report(corpus: Corpus, rounds: list[Round], bare: list[float], loads: list[float]) -> str:

@@ -25,6 +25,7 @@ import torch
 import torch.nn.functional as F  # noqa: N812
 from torch import nn
 
+from benchmarks.spread import spread
 from trainer.datasets.records import VectorPairs
 from trainer.engine.loop import train
 from trainer.protocol.events import Stream
@@ -120,13 +121,6 @@ def bare_pauses(pairs: VectorPairs, *, num_steps: int) -> list[float]:
     return pauses[1:]
 
 
-def spread(figures: list[float], digits: int = 0) -> str:
-    """``median (min..max)``."""
-    return (
-        f"{statistics.median(figures):,.{digits}f} ({min(figures):,.{digits}f}..{max(figures):,.{digits}f})"
-    )
-
-
 def report(engine: list[list[float]], bare: list[list[float]], *, load: float) -> str:
     """The table of results, from the seconds of every step of every round."""
     ours, theirs = ([BATCH / statistics.median(one) for one in side] for side in (engine, bare))
@@ -141,8 +135,8 @@ def report(engine: list[list[float]], bare: list[list[float]], *, load: float) -
         "",
         "| what | examples/s of a round's median step: median (min..max) | of the fastest step |",
         "|---|---|---|",
-        f"| engine: shuffled batches, reports, clipping, schedule | {spread(ours)} | {best_ours:,.0f} |",
-        f"| bare PyTorch loop on contiguous slices | {spread(theirs)} | {best_theirs:,.0f} |",
+        f"| engine: shuffled batches, reports, clipping, schedule | {spread(ours, 0)} | {best_ours:,.0f} |",
+        f"| bare PyTorch loop on contiguous slices | {spread(theirs, 0)} | {best_theirs:,.0f} |",
         f"| engine / bare (to reach: 0.90) | {spread(ratios, 2)} | {best_ours / best_theirs:.2f} |",
         "",
     ])  # fmt: skip

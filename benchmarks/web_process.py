@@ -8,7 +8,6 @@ the worker's resident set (RSS) and the proportional share (PSS) of both process
 from __future__ import annotations
 
 import platform
-import statistics
 import sys
 import tempfile
 import time
@@ -19,6 +18,7 @@ from pathlib import Path
 import psutil
 
 from app.sockets.driver import MAX_MESSAGE_BYTES
+from benchmarks.spread import spread
 from tests.app.raw_websocket import TEXT, RawWebSocket, frame
 from tests.app.serving import Dashboard
 
@@ -89,11 +89,6 @@ def peak_mb(process: psutil.Process) -> float:
         if line.startswith("VmHWM"):
             return int(line.split()[1]) * 1024 / 1e6
     raise SystemExit("this benchmark reads /proc and needs Linux")
-
-
-def spread(values: Sequence[float], digits: int) -> str:
-    """Median with minimum and maximum."""
-    return f"{statistics.median(values):.{digits}f} ({min(values):.{digits}f}..{max(values):.{digits}f})"
 
 
 def row(title: str, starts: Sequence[Start], column: Callable[[Start], float], digits: int, goal: str) -> str:

@@ -18,23 +18,29 @@ BEGIN, END = "<!-- table: begin -->\n", "<!-- table: end -->\n"
 PLATFORMS: Final = {"linux": "Linux", "darwin": "macOS", "win32": "Windows"}
 DEVICES: Final = ("auto", "cpu", "cuda", "mps")
 TORCHES: Final = ("2.13.0", "2.9.1")
-CORES, RUNS = 8, 2
+CORES: Final = 8
+MOMENTS: Final = {  # runs at a time, cores that others keep busy
+    "one run at a time": (1, 0.0),
+    "two runs at a time": (2, 0.0),
+    "others at work": (1, float(CORES)),
+}
 
-Case = tuple[str, str, str]  # platform, device, profile
+Case = tuple[str, str, str, str]  # platform, device, profile, moment
 Row = tuple[str, str, str, str, str]  # name, value, reason, set by, known from
 
 
 def rows() -> dict[Row, set[Case]]:
     """Every variable with its value and reasons, and the cases in which it is set so."""
     found: dict[Row, set[Case]] = {}
-    cases = product(PLATFORMS, DEVICES, PROFILES, TORCHES, (False, True))
-    for platform, device, profile, torch_version, shares in cases:
+    cases = product(PLATFORMS, DEVICES, PROFILES, MOMENTS, TORCHES, (False, True))
+    for platform, device, profile, moment, torch_version, shares in cases:
         variables = build(
             platform=platform,
             device=device,
             profile=profile,
-            num_concurrent=RUNS,
+            num_concurrent=MOMENTS[moment][0],
             physical_cores=CORES,
+            busy_cores=MOMENTS[moment][1],
             inherited=dict.fromkeys(allowed(platform), "as it is"),
             run_dir="the run's folder",
             torch_version=torch_version,
@@ -43,7 +49,7 @@ def rows() -> dict[Row, set[Case]]:
         for one in variables:
             value = "this repository" if one.name == "PYTHONPATH" else one.value
             row = (one.name, value, one.reason, one.source, one.reference)
-            found.setdefault(row, set()).add((platform, device, profile))
+            found.setdefault(row, set()).add((platform, device, profile, moment))
     return found
 
 
@@ -62,7 +68,7 @@ def when(cases: set[Case]) -> str:
     words = _product(cases)
     if words is not None:
         return words
-    for axis in (2, 0):
+    for axis in (2, 0, 3):
         parts = [
             _product({case for case in cases if case[axis] == choice}) for choice in _choices(cases, axis)
         ]
@@ -72,15 +78,15 @@ def when(cases: set[Case]) -> str:
 
 
 def _choices(cases: set[Case], axis: int) -> list[str]:
-    order = (list(PLATFORMS), list(DEVICES), list(PROFILES))[axis]
+    order = (list(PLATFORMS), list(DEVICES), list(PROFILES), list(MOMENTS))[axis]
     return [choice for choice in order if any(case[axis] == choice for case in cases)]
 
 
 def _product(cases: set[Case]) -> str | None:
-    axes = [_choices(cases, axis) for axis in range(3)]
+    axes = [_choices(cases, axis) for axis in range(4)]
     if set(product(*axes)) != cases:
         return None
-    platforms, devices, profiles = axes
+    platforms, devices, profiles, moments = axes
     words = []
     if len(platforms) < len(PLATFORMS):
         words.append(" and ".join(PLATFORMS[platform] for platform in platforms))
@@ -88,6 +94,8 @@ def _product(cases: set[Case]) -> str | None:
         words.append("device " + " or ".join(devices))
     if len(profiles) < len(PROFILES):
         words.append("profile " + " or ".join(profiles))
+    if len(moments) < len(MOMENTS):
+        words.append(" or ".join(moments))
     return ", ".join(words) or "always"
 
 

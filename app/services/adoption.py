@@ -1,9 +1,10 @@
 """What really happened to the runs: supervisors found again, ends read, the lost declared lost.
 
 Evidence, strongest first: ``exit.json`` says how a run ended; the kernel says
-who holds the run's lock, and the holder whether it supervises or only ships; a free lock without an exit record, seen twice, means
-that nobody can know.  Heartbeats play no part.  Whatever an ended run still
-has in its spool is shipped by a process started for it.
+who holds the run's lock, and the holder whether it supervises or only ships;
+a free lock without an exit record, seen twice, means that nobody can know.
+Heartbeats play no part.  Whatever an ended run still has in its spool is shipped
+by a process started for it.
 """
 
 from __future__ import annotations

@@ -157,9 +157,7 @@ class RunQueue:
         paths = RunPaths(self._settings.runs_dir / claim.spec.run_id)
         paths.root.mkdir(parents=True, exist_ok=True, mode=0o700)
         deadline = time.monotonic() + LOCK_WAIT_S
-        while (
-            holder := self._launcher.lock_holder(paths)
-        ) is not None:  # shipping an earlier attempt's rest
+        while (holder := self._launcher.lock_holder(paths)) is not None:  # shipping an earlier attempt's rest
             if time.monotonic() > deadline:
                 raise LaunchError(f"process {holder} still holds this run's folder")
             time.sleep(0.05)

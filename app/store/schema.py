@@ -47,20 +47,6 @@ def upgrade(database_url: str) -> None:
         engine.dispose()
 
 
-def current_is_head(database_url: str) -> bool:
-    """Whether the database exists and has the newest revision."""
-    path = sqlite_path(make_url(database_url))
-    if path is not None and not path.exists():
-        return False
-    engine = migration_engine(database_url)
-    try:
-        with engine.connect() as connection:
-            heads = MigrationContext.configure(connection).get_current_heads()
-    finally:
-        engine.dispose()
-    return set(heads) == set(_script().get_heads())
-
-
 def _refuse_newer(connection: Connection, database_url: str) -> None:
     known = {revision.revision for revision in _script().walk_revisions()}
     unknown = set(MigrationContext.configure(connection).get_current_heads()) - known

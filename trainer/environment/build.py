@@ -33,6 +33,7 @@ _THREAD_NAMES: Final = (
     "NUMEXPR_MAX_THREADS",
 )
 _CLASSIC_WARNING: Final = "profile 'classic', the original recipe to the letter: "
+_SPARE_CORES: Final = 0.5  # a moment of somebody else's work is no crowd
 _NEW_ALLOCATOR_NAME: Final = (2, 11)  # the first torch known to obey PYTORCH_ALLOC_CONF on CUDA
 
 
@@ -43,6 +44,7 @@ def build(
     profile: str = "auto",
     num_concurrent: int = 1,
     physical_cores: int = 1,
+    busy_cores: float = 0.0,
     inherited: Mapping[str, str] | None = None,
     run_dir: str | None = None,
     torch_version: str | None = None,
@@ -58,6 +60,7 @@ def build(
         profile: ``auto``, ``safe`` or ``classic``.
         num_concurrent: how many runs share the machine, >= 1; the cores are divided among them.
         physical_cores: cores this process may use, >= 1.
+        busy_cores: how many cores others are using just now.
         inherited: the environment to pick allowed names from; nothing else of it gets through.
         run_dir: the run folder, set when a process is really started.
         torch_version: of the torch that trains, e.g. ``2.13.0+cpu``; None stands for a recent one.
@@ -73,7 +76,7 @@ def build(
     if num_concurrent < 1 or physical_cores < 1:
         raise ValueError("num_concurrent and physical_cores must be at least 1")
     variables = _always() + inherited_variables(platform, inherited or {}) + _identity(run_dir)
-    variables += _threads(platform, profile, num_concurrent, physical_cores)
+    variables += _threads(platform, profile, num_concurrent, physical_cores, busy_cores)
     variables += _for_platform(platform, profile, faiss_shares_process)
     variables += _for_device(platform, device, profile, torch_version)
     variables += _for_loading(platform, device, profile, max(1, physical_cores // num_concurrent))
@@ -111,7 +114,9 @@ def _identity(run_dir: str | None) -> list[Variable]:
     ]
 
 
-def _threads(platform: str, profile: str, num_concurrent: int, physical_cores: int) -> list[Variable]:
+def _threads(
+    platform: str, profile: str, num_concurrent: int, physical_cores: int, busy_cores: float
+) -> list[Variable]:
     if profile == "classic":
         unequal = _CLASSIC_WARNING + "OMP 4 with MKL 1 means one thread where torch uses MKL"
         return [
@@ -122,15 +127,28 @@ def _threads(platform: str, profile: str, num_concurrent: int, physical_cores: i
         count, reason = 1, "profile 'safe': one thread cannot deadlock with another"
     else:
         count = max(1, physical_cores // num_concurrent)
-        reason = (
-            f"{physical_cores} cores / {num_concurrent} runs at a time; equal everywhere, or the lowest rules"
-        )
+        shared = "one run" if num_concurrent == 1 else f"divided by {num_concurrent} runs"
+        reason = f"{physical_cores} cores, {shared} at a time; equal everywhere, or the lowest rules"
     source = "profile" if profile == "safe" else "threads"
     names = _THREAD_NAMES + (("VECLIB_MAXIMUM_THREADS",) if platform == "darwin" else ())
-    waiting = "waiting threads sleep instead of spinning: several times faster when cores are shared"
-    return [Variable(name, str(count), reason, source) for name in names] + [
-        Variable("OMP_WAIT_POLICY", "PASSIVE", waiting, source)
-    ]
+    numbers = [Variable(name, str(count), reason, source) for name in names]
+    return numbers + _waiting(platform, profile, count, physical_cores - busy_cores)
+
+
+def _waiting(platform: str, profile: str, num_threads: int, free_cores: float) -> list[Variable]:
+    """What threads do between two parallel loops, measured by ``benchmarks/thread_waiting.py``."""
+    name, sleeps = "OMP_WAIT_POLICY", "waiting threads sleep instead of spinning"
+    if profile == "safe":
+        return [Variable(name, "PASSIVE", f"profile 'safe': {sleeps}", "profile")]
+    if platform != "linux":
+        return [Variable(name, "PASSIVE", f"{sleeps}: nobody has to wait for a core they hold", "threads")]
+    if num_threads <= free_cores + _SPARE_CORES:
+        return []  # each thread has a core of its own: the runtime's short spinning is a fifth faster
+    reason = (
+        f"{sleeps}: {max(0.0, free_cores):.1f} cores were free for {num_threads} threads at the start, "
+        "and then it is about twice as fast"
+    )
+    return [Variable(name, "PASSIVE", reason, "threads")]
 
 
 def _for_platform(platform: str, profile: str, faiss_shares_process: bool) -> list[Variable]:

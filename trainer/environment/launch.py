@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from trainer.environment.build import build
 from trainer.environment.cores import usable_cores
 from trainer.environment.installed import torch_version
+from trainer.environment.neighbours import busy_cores
 from trainer.environment.variables import Variable
 from trainer.protocol.run_folder import RunSpec
 from trainer.recipes.search_process import loads_faiss_beside_torch
@@ -17,13 +18,17 @@ from trainer.recipes.search_process import loads_faiss_beside_torch
 def launch_variables(
     spec: RunSpec, *, run_dir: str | None = None, rung_variables: Mapping[str, str] | None = None
 ) -> list[Variable]:
-    """Every variable a trainer of ``spec`` gets here; ``run_dir`` when it is really started."""
+    """Every variable a trainer of ``spec`` gets here.
+
+    With a ``run_dir`` it is really started, and this takes a moment to see how busy the machine is.
+    """
     return build(
         platform=sys.platform,
         device=str(spec.params.get("device", "auto")),
         profile=spec.profile,
         num_concurrent=spec.num_concurrent,
         physical_cores=usable_cores(),
+        busy_cores=busy_cores() if run_dir is not None else 0.0,
         inherited=os.environ,
         run_dir=run_dir,
         faiss_shares_process=loads_faiss_beside_torch(

@@ -91,10 +91,6 @@ class Limits:
         """Learn nothing from the interval that is under way."""
         self._last = None
 
-    def longest_s(self, phase: str) -> float:
-        """The longest ordinary interval between two signs of progress in ``phase`` so far."""
-        return self._longest.get(phase, 0.0)
-
     def has_learnt(self, phase: str) -> bool:
         """Whether the run has shown its pace in ``phase``."""
         if phase == Phase.TRAINING:

@@ -1,6 +1,7 @@
 // @ts-check
 import { get, post, query, request } from "../lib/api.js";
 import { debounce, fill, find, h, setText } from "../lib/dom.js";
+import { Orders } from "../lib/orders.js";
 import { everySecond, openShell, toastError } from "../lib/shell.js";
 import { ITEM_STATES, countWords, itemRow } from "./inbox/items.js";
 
@@ -16,9 +17,7 @@ let recipes = [];
 /** @type {any} */
 let inbox = null;
 let loadedAt = 0;
-/** Clicks are done one after the other; none is lost because another is under way. */
-let doing = Promise.resolve();
-let numWaiting = 0;
+const orders = new Orders(load);
 
 fill(filter, h("option", { value: "", text: "All" }), Object.entries(ITEM_STATES).map(([value, { word }]) => h("option", { value, text: word })));
 
@@ -58,29 +57,15 @@ async function load() {
   loadedAt = Date.now();
   try {
     const fresh = await get(`/api/inbox${query({ state: filter.value, limit: SHOWN })}`);
-    if (numWaiting === 0) show(fresh);
+    if (!orders.areWaiting) show(fresh);
   } catch (error) {
     toastError(error);
   }
 }
 
-/** Do it when what was asked for before is done, then show what there is. @param {() => Promise<any>} work */
-function act(work) {
-  numWaiting += 1;
-  doing = doing.then(async () => {
-    try {
-      await work();
-    } catch (error) {
-      toastError(error);
-    }
-    numWaiting -= 1;
-    await load();
-  });
-}
-
 /** @param {Record<string, unknown>} changes */
 function change(changes) {
-  act(() => request("PATCH", "/api/inbox", { body: changes }));
+  orders.add(() => request("PATCH", "/api/inbox", { body: changes }));
 }
 
 onSwitch.addEventListener("click", () => change({ on: onSwitch.getAttribute("aria-checked") !== "true" }));
@@ -101,8 +86,8 @@ find("#inbox-items").addEventListener("click", (event) => {
   const row = /** @type {HTMLElement | null} */ (target.closest("[data-item]"));
   if (!row?.dataset.item || !action) return;
   const path = `/api/inbox/${encodeURIComponent(row.dataset.item)}`;
-  if (action === "retry") act(() => post(`${path}/retry`));
-  if (action === "forget") act(() => request("DELETE", path));
+  if (action === "retry") orders.add(() => post(`${path}/retry`));
+  if (action === "forget") orders.add(() => request("DELETE", path));
 });
 
 const soon = debounce(() => void load(), 300);

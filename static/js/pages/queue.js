@@ -1,6 +1,7 @@
 // @ts-check
 import { get, post, request } from "../lib/api.js";
 import { debounce, fill, find, setText } from "../lib/dom.js";
+import { Orders } from "../lib/orders.js";
 import { everySecond, openShell, toast, toastError } from "../lib/shell.js";
 import { moved, summary } from "./queue/order.js";
 import { activeRow, tickRows, waitingRow } from "./queue/rows.js";
@@ -14,9 +15,7 @@ let queue = null;
 let loadedAt = 0;
 /** What is shown, without its times: nothing is redrawn, and no focus lost, while it stays the same. */
 let shown = "";
-/** Clicks are done one after the other; none is lost because another is under way. */
-let doing = Promise.resolve();
-let numWaiting = 0;
+const orders = new Orders(reload);
 /** Run that is being dragged. @type {string | null} */
 let dragged = null;
 
@@ -56,31 +55,25 @@ function tick() {
 async function load() {
   try {
     const fresh = await get("/api/queue");
-    if (numWaiting === 0) take(fresh);
+    if (!orders.areWaiting) take(fresh);
   } catch (error) {
     toastError(error);
   }
 }
 
-/** Do it when what was asked for before is done, then show the queue as it is. @param {() => Promise<any>} work */
-function act(work) {
-  numWaiting += 1;
-  doing = doing.then(async () => {
-    try {
-      await work();
-      take(await get("/api/queue"));
-    } catch (error) {
-      toastError(error);
-      shown = "";
-    }
-    numWaiting -= 1;
-    if (shown === "") await load();
-  });
+/** After an order: the next one builds on what the queue is by then, and rows dropped in vain go back. */
+async function reload() {
+  shown = "";
+  try {
+    take(await get("/api/queue"));
+  } catch (error) {
+    toastError(error);
+  }
 }
 
 /** @param {string} id @param {(from: number) => number} to where it shall go from where it is by then */
 function move(id, to) {
-  act(async () => {
+  orders.add(async () => {
     const change = moved(queue.waiting, id, to(indexOf(id)));
     if (!change) return;
     const run = queue.waiting.find((/** @type {any} */ one) => one.run.id === id);
@@ -107,12 +100,12 @@ waiting.addEventListener("click", (event) => {
   if (!id) return;
   if (action === "up") move(id, (from) => from - 1);
   if (action === "down") move(id, (from) => from + 1);
-  if (action === "remove") act(() => post(`/api/runs/${encodeURIComponent(id)}/stop`));
+  if (action === "remove") orders.add(() => post(`/api/runs/${encodeURIComponent(id)}/stop`));
 });
 waiting.addEventListener("change", (event) => {
   const choice = /** @type {HTMLSelectElement} */ (event.target);
   const id = rowOf(event)?.dataset.run;
-  if (id && choice.dataset.action === "priority") act(() => request("PATCH", `/api/runs/${encodeURIComponent(id)}`, { body: { priority: choice.value } }));
+  if (id && choice.dataset.action === "priority") orders.add(() => request("PATCH", `/api/runs/${encodeURIComponent(id)}`, { body: { priority: choice.value } }));
 });
 waiting.addEventListener("keydown", (event) => {
   const id = rowOf(event)?.dataset.run;
@@ -152,7 +145,7 @@ waiting.addEventListener("dragend", () => {
 active.addEventListener("click", (event) => {
   const id = rowOf(event)?.dataset.run;
   if (!id || /** @type {HTMLElement} */ (event.target).closest("button")?.dataset.action !== "skip") return;
-  act(async () => {
+  orders.add(async () => {
     const told = await post("/api/queue/skip", { run: id });
     toast(`Stopping “${told.stopping.name}”; then “${told.next.name}” starts.`);
   });

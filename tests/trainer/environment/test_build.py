@@ -32,7 +32,27 @@ def test_threads_are_equal_in_all_runtimes_and_shared_between_concurrent_runs() 
     environ = as_environ(build(platform="linux", physical_cores=8, num_concurrent=3))
     names = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMEXPR_MAX_THREADS")
     assert {environ[name] for name in names} == {"2"}
-    assert environ["OMP_WAIT_POLICY"] == "PASSIVE"
+
+
+def waits(*, platform: str = "linux", profile: str = "auto", runs: int = 1, busy: float = 0.0) -> str | None:
+    variables = build(
+        platform=platform, profile=profile, physical_cores=8, num_concurrent=runs, busy_cores=busy
+    )
+    return as_environ(variables).get("OMP_WAIT_POLICY")
+
+
+@pytest.mark.parametrize(
+    ("runs", "busy", "policy"),
+    [(1, 0.0, None), (1, 0.4, None), (1, 1.0, "PASSIVE"), (2, 4.0, None), (2, 5.0, "PASSIVE")],
+)
+def test_waiting_threads_sleep_where_there_are_fewer_free_cores_than_threads(
+    runs: int, busy: float, policy: str | None
+) -> None:
+    assert waits(runs=runs, busy=busy) == policy
+
+
+def test_waiting_threads_always_sleep_where_nothing_was_measured_and_in_the_safe_profile() -> None:
+    assert waits(platform="darwin") == waits(platform="win32") == waits(profile="safe") == "PASSIVE"
 
 
 def test_more_runs_than_cores_still_leave_one_thread_each() -> None:

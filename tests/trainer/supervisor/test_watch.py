@@ -94,8 +94,8 @@ def test_the_first_step_teaches_nothing_about_the_others() -> None:
 
 def test_many_steps_between_two_looks_are_not_taken_for_one_long_one() -> None:
     limits = Limits({})
-    watched(limits, *((float(second), 100 * second) for second in range(10)))
-    assert limits.longest_s("training") == 0.0
+    watched(limits, *((10.0 * look, 100 * look) for look in range(10)))
+    assert limits.limit_s("training", has_stepped=True) == 10.0
 
 
 def test_a_phase_that_was_passed_three_times_is_known() -> None:
