@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import os
 import sys
 from collections.abc import Sequence
 from typing import Final
@@ -31,7 +32,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         importlib.import_module(f"trainer.cli.{name}").add_parser(subparsers)
     chosen = parser.parse_args(words)
     try:
-        return int(chosen.main(chosen))
+        code = int(chosen.main(chosen))
+        sys.stdout.flush()
+        return code
+    except BrokenPipeError:  # whoever read the output has enough of it
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
     except UsageError as exc:
         print(f"error: {exc}", file=sys.stderr)
         return 2

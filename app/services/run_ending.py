@@ -108,6 +108,7 @@ def _mark(
         old=frozenset({state}),
         reason=f"{BY_HAND}: {reason}" if reason else BY_HAND,
         stop_requested=new is RunState.STOPPED,
+        **({"ended_at": run.ended_at} if run.ended_at is not None else {}),  # a lost run ended long ago
     )
 
 

@@ -46,9 +46,9 @@ SIGNATURES: Final = (
         r"Fatal Python error: (?:Segmentation fault|Aborted|Bus error|Illegal instruction"
         r"|Floating point exception)"
         r"|Windows fatal exception: (?:access violation|stack overflow|code 0x\w+)",
-        cause="Code outside Python crashed; the lines below this one tell where.",
-        remedy="Look at the first line that is not Python's own: it names the package. Mining in a process "
-        "of its own often helps.",
+        cause="Code outside Python crashed: a library written in C or C++, or memory that was overwritten.",
+        remedy="Below this line the log shows where each thread was; the first file that is not Python's own "
+        "names the package. Update that one; where it is faiss, searching in a process of its own helps.",
         source="https://docs.python.org/3/library/faulthandler.html",
         role=Role.SYMPTOM,
         rank=3,

@@ -47,6 +47,13 @@ def test_a_run_without_supervisor_ends_as_the_person_says(rig: Rig, state: RunSt
     assert rig.runs.retry(run_id).state == "queued"
 
 
+def test_a_lost_run_keeps_the_time_at_which_it_was_last_known(rig: Rig) -> None:
+    run_id = run_in(rig, RunState.STARTING, RunState.LOST)
+    lost_at = rig.runs.get(run_id).ended_at
+    run = desk_of(rig).mark_ended(run_id, state=RunState.FAILED, reason="")
+    assert run.ended_at == lost_at is not None
+
+
 def test_a_living_supervisor_is_named_with_the_remedy(rig: Rig) -> None:
     run_id = run_in(rig, RunState.STARTING, RunState.RUNNING)
     rig.launcher.alive[run_id] = 4711

@@ -222,3 +222,14 @@ def test_draining_a_headless_run_is_refused(tmp_path: Path) -> None:
     done = trainer("drain", str(paths.root), instance=tmp_path)
     assert done.returncode == 2
     assert "belongs to no dashboard" in done.stderr
+
+
+def test_a_reader_that_has_enough_is_no_error_worth_a_traceback() -> None:
+    with subprocess.Popen(
+        [sys.executable, "-m", "trainer", "recipes", "--json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.close()
+        assert process.stderr.read() == b""
+    assert process.returncode == 1

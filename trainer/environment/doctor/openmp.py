@@ -72,7 +72,7 @@ def runtimes_check(pools: list[dict[str, Any]], complaints: list[str]) -> Check:
     if len(openmp) > 1:
         found = (
             f"{len(openmp)} GNU OpenMP runtimes are loaded ({', '.join(names)}). They live together without "
-            "an abort; each has threads of its own, so waiting ones must sleep (OMP_WAIT_POLICY=PASSIVE)."
+            "an abort. Each has threads of its own: where cores are short, a run's waiting threads sleep."
         )
         return Check("openmp", title, Verdict.NOTE, found, "", details)
     found = f"One OpenMP runtime serves torch and faiss ({', '.join(names) or 'none found'})."
