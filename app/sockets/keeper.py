@@ -54,7 +54,7 @@ class SocketKeeper:
         self._first_seen = {sid: self._first_seen.get(sid, now) for sid in open_sockets}
         for sid, since in self._first_seen.items():
             if now - since > ANONYMOUS_S and not self._has_joined(sid):
-                logger.warning("a connection never said who it is; closed")
+                logger.info("a connection never said who it is; closed")
                 open_sockets[sid].close(wait=False)
         if now - self._last_recheck > RECHECK_S:
             self._last_recheck = now
