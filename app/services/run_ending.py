@@ -6,6 +6,7 @@ go on training under a run that is said to have ended.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from typing import Final
 
@@ -108,7 +109,7 @@ def _mark(
         old=frozenset({state}),
         reason=f"{BY_HAND}: {reason}" if reason else BY_HAND,
         stop_requested=new is RunState.STOPPED,
-        **({"ended_at": run.ended_at} if run.ended_at is not None else {}),  # a lost run ended long ago
+        ended_at=run.ended_at or time.time(),  # a lost run ended when it was lost
     )
 
 

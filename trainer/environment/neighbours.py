@@ -9,6 +9,7 @@ from typing import Final
 import psutil
 
 LOOK_S: Final = 0.3
+_NOT_BUSY: Final = ("idle", "iowait", "guest", "guest_nice")  # Linux counts guests as users already
 
 
 def busy_cores(look_s: float = LOOK_S) -> float:
@@ -23,6 +24,6 @@ def busy_cores(look_s: float = LOOK_S) -> float:
 
 def _busy_s() -> float:
     """CPU seconds of all processes but this one since some point in the past."""
-    times = psutil.cpu_times()
-    own = os.times()
-    return float(sum(times) - times.idle - getattr(times, "iowait", 0.0) - own.user - own.system)
+    times, own = psutil.cpu_times()._asdict(), os.times()
+    busy_s = sum(seconds for kind, seconds in times.items() if kind not in _NOT_BUSY)
+    return float(busy_s - own.user - own.system)

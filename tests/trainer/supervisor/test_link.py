@@ -5,9 +5,8 @@ from __future__ import annotations
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import closing
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,13 +17,6 @@ from tests.trainer.supervisor.supervised import wait_until
 from trainer.supervisor.link import Link, LinkDown
 
 pytestmark = pytest.mark.process
-
-
-@pytest.fixture
-def dashboard(tmp_path: Path) -> Iterator[Dashboard]:
-    server = Dashboard(tmp_path / "dashboard")
-    yield server
-    server.close()
 
 
 def connected(url: str, *, on_control: Callable[[Any], dict[str, Any]] = lambda message: {}) -> Link:

@@ -10,7 +10,6 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -34,13 +33,6 @@ from trainer.protocol.run_folder import RunPaths
 from trainer.supervisor.drain import drain
 
 pytestmark = pytest.mark.process
-
-
-@pytest.fixture
-def dashboard(tmp_path: Path) -> Iterator[Dashboard]:
-    server = Dashboard(tmp_path / "dashboard")
-    yield server
-    server.close()
 
 
 def assert_nothing_is_lost(paths: RunPaths, folder: Path) -> None:
