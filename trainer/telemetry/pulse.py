@@ -15,9 +15,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Final
 
-import orjson
-
 from trainer.protocol.run_folder import Heartbeat
+from trainer.telemetry.plain_json import dumps
 
 BEAT_EVERY_S: Final = 1.0
 
@@ -66,7 +65,7 @@ class Pulse:
             lost_events=self._lost_events(),
         )
         try:
-            self._temporary.write_bytes(orjson.dumps(asdict(heartbeat)))
+            self._temporary.write_bytes(dumps(asdict(heartbeat)))
             self._temporary.replace(self._path)
         except OSError:
             self._failed_beats += 1

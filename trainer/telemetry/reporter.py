@@ -17,11 +17,10 @@ import time
 from collections.abc import Mapping
 from typing import Any, Final, Literal
 
-import orjson
-
 from trainer.protocol.events import EventType, Phase, Stream, encode_number
 from trainer.protocol.run_folder import RunPaths
 from trainer.telemetry.narration import narrate
+from trainer.telemetry.plain_json import dumps
 from trainer.telemetry.pulse import Pulse
 from trainer.telemetry.spool_writer import SpoolWriter
 
@@ -32,8 +31,10 @@ PHASE_DETAIL_EVERY_S: Final = 0.25
 class Reporter:
     """Reports one attempt of one run; every method may be called from any thread and never raises."""
 
-    def __init__(self, paths: RunPaths, *, attempt: int) -> None:
+    def __init__(self, paths: RunPaths, *, attempt: int, narrates: bool = True) -> None:
+        """``narrates`` says the events people want to read in the process's own log too."""
         self.attempt = attempt
+        self._narrates = narrates
         self._spool = SpoolWriter(paths.spool(Stream.TRAINER))
         self._pulse = Pulse(paths.heartbeat, attempt=attempt, lost_events=lambda: self._spool.lost_events)
         self._lost_told = 0
@@ -49,7 +50,7 @@ class Reporter:
                 values = _numbers(values)
                 break
         try:
-            body = orjson.dumps(values)
+            body = dumps(values)
             line = b'"type":"metrics","attempt":%d,"step":%d,"values":%b}' % (self.attempt, step, body)
         except (TypeError, ValueError):  # a name or a step no JSON can hold
             self._spool.lost_events += 1
@@ -167,8 +168,9 @@ class Reporter:
 
     def _say(self, event_type: EventType, body: Mapping[str, Any]) -> None:
         self._pulse.progress_at = time.monotonic()
-        narrate(event_type, body)
-        fields = orjson.dumps({"type": event_type.value, "attempt": self.attempt, **_plain(body)})
+        if self._narrates:
+            narrate(event_type, body)
+        fields = dumps({"type": event_type.value, "attempt": self.attempt, **_plain(body)})
         if self._spool.append(fields[1:]) and self._spool.lost_events != self._lost_told:
             self._tell_loss()
 
@@ -187,7 +189,7 @@ class Reporter:
                 " Is the disk full? The training itself goes on.",
                 "step": self._pulse.step,
             }
-            if self._spool.append(orjson.dumps(body)[1:]):
+            if self._spool.append(dumps(body)[1:]):
                 self._lost_told = lost
             else:
                 self._spool.lost_events = lost  # the notice itself is not a lost event

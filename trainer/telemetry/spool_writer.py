@@ -15,11 +15,10 @@ import weakref
 from pathlib import Path
 from typing import Final
 
-import orjson
-
 from trainer.protocol.errors import ProtocolError
 from trainer.protocol.events import check_event
 from trainer.protocol.run_folder import SEGMENT_BYTES, segments
+from trainer.telemetry.plain_json import loads
 
 _CLOSED: Final = -1
 
@@ -124,8 +123,8 @@ def _last_whole_line(content: bytes) -> tuple[int, int]:
     while end:
         start = content.rfind(b"\n", 0, end - 1) + 1
         try:
-            return int(check_event(orjson.loads(content[start:end]))["seq"]), end
-        except (ProtocolError, orjson.JSONDecodeError):
+            return int(check_event(loads(content[start:end]))["seq"]), end
+        except (ProtocolError, ValueError):
             end = start
     return 0, 0
 

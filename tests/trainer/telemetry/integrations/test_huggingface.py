@@ -1,0 +1,105 @@
+"""A real Hugging Face Trainer on a tiny model, supervised: read from its output, and by the callback."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.services.ingest_snapshots import parse
+from tests.trainer.supervisor.supervised import ROOT, STARTED, end_all, events, finish, new_run
+from tests.waiting import wait_for
+from trainer.protocol.events import Stream
+from trainer.protocol.run_folder import RunPaths, RunSpec
+from trainer.telemetry.integrations.huggingface import SignalboxCallback
+
+SCRIPT = ROOT / "tests" / "children" / "huggingface_script.py"
+
+
+@pytest.fixture(autouse=True)
+def _no_supervisor_is_left() -> Iterator[None]:
+    yield
+    end_all()
+
+
+def start(paths: RunPaths, way: str) -> subprocess.Popen[bytes]:
+    replace(RunSpec.load(paths), recipe="script", stop_grace_s=60.0).save(paths)
+    command = [
+        sys.executable, "-m", "tests.children.supervisor_of_script", str(paths.root), str(SCRIPT),
+        str(paths.root), way,
+    ]  # fmt: skip
+    supervisor = subprocess.Popen(command, stdin=subprocess.DEVNULL, cwd=ROOT)
+    STARTED.append(supervisor)
+    return supervisor
+
+
+def told(paths: RunPaths, kind: str) -> list[dict[str, Any]]:
+    return [event for event in events(paths, Stream.TRAINER) if event["type"] == kind]
+
+
+def steps_of(paths: RunPaths, name: str) -> list[int]:
+    return [event["step"] for event in told(paths, "metrics") if name in event["values"]]
+
+
+@pytest.mark.process
+@pytest.mark.timeout(300)
+def test_what_an_unchanged_script_prints_is_read_with_the_right_steps(tmp_path: Path) -> None:
+    paths = new_run(tmp_path)
+    record = finish(start(paths, "plain"), paths, timeout_s=240)
+    output = paths.output(1).read_text()
+    assert record.state == "finished", output
+    assert steps_of(paths, "train/loss") == [5, 10, 15, 20], output
+    assert steps_of(paths, "eval/loss") == [10, 20], output
+    assert steps_of(paths, "final/loss") == [20]
+    assert told(paths, "progress")[-1]["total_steps"] == 20
+    assert record.step == 20
+
+
+@pytest.mark.process
+@pytest.mark.timeout(300)
+def test_the_callback_reports_obeys_announces_and_asks(tmp_path: Path) -> None:
+    paths = new_run(tmp_path)
+    supervisor = start(paths, "callback")
+    wait_for(
+        lambda: len(steps_of(paths, "eval/loss")) >= 2 or supervisor.poll() is not None,
+        what=lambda: f"second evaluation; {paths.output(1).read_text()[-2000:]}",
+        timeout_s=200,
+    )
+    os.kill(supervisor.pid, signal.SIGTERM)
+    record = finish(supervisor, paths, timeout_s=60)
+    output = paths.output(1).read_text()
+    assert (record.state, record.exit_code) == ("stopped", 0), output
+    assert steps_of(paths, "train/loss")[:3] == [1, 5, 10]
+    assert len(steps_of(paths, "train/loss")) == len(set(steps_of(paths, "train/loss")))
+    assert {"loading", "training", "evaluating", "snapshotting"} >= {
+        event["name"] for event in told(paths, "phase")
+    } > {"training", "snapshotting"}  # fmt: skip
+    checkpoints = [event["step"] for event in told(paths, "checkpoint")]
+    assert checkpoints[:2] == [10, 20]
+    assert checkpoints[-1] == record.step, "the stop saves a last one"
+    assert (paths.root / "out" / f"checkpoint-{record.step}").is_dir()
+    snapshots = told(paths, "snapshot")
+    assert [event["step"] for event in snapshots][:2] == [0, 10]
+    assert snapshots[-1]["step"] == record.step
+    files = [paths.snapshots / event["file"] for event in snapshots]
+    losses = [parse(file.read_bytes()).summary["avg_loss"] for file in files]
+    assert losses[-1] < losses[0]
+    assert told(paths, "alert") == []
+
+
+def test_probes_without_an_answer_are_refused_with_the_remedy() -> None:
+    with pytest.raises(ValueError, match="both"):
+        SignalboxCallback(probes=[{"input": "1", "expected_output": "2"}])
+
+
+def test_events_of_later_versions_are_taken_and_nothing_else() -> None:
+    callback = SignalboxCallback()
+    callback.on_something_new(None, None, None, model=None)
+    assert not hasattr(callback, "something_else")

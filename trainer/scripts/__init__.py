@@ -1,0 +1,1 @@
+"""People's own training scripts: registered in a folder, checked, and started without any shell."""

@@ -1,0 +1,1 @@
+"""What a script's own output says: metrics, progress and phases read from lines printed for people."""
