@@ -6,7 +6,7 @@ Shape suffixes: N pairs, M distinct documents, T vectors of a sequence, D their 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,6 +54,9 @@ class VectorPairs:
         groups: as in :class:`TextPairs`.
         queries_text: what the query says, where the file tells, else empty strings.
         titles: what the document says, where the file tells, else its id.
+        held_out: rows that the file itself keeps for evaluation, ascending; None leaves the choice to us.
+        bank_vectors: float32, shape (M, D): documents that belong to no pair; None for none.
+        bank_ids: one per document of the bank.
     """
 
     name: str
@@ -64,6 +67,9 @@ class VectorPairs:
     titles: list[str]
     groups: list[str]
     content_hash: str
+    held_out: NDArray[np.int64] | None = None
+    bank_vectors: NDArray[np.float32] | None = None
+    bank_ids: list[str] = field(default_factory=list)
 
     def __len__(self) -> int:
         return len(self.ids)

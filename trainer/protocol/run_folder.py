@@ -72,6 +72,11 @@ class RunPaths:
     def snapshots(self) -> Path:
         return self.root / "snapshots"
 
+    @property
+    def export(self) -> Path:
+        """The trained model in a form that other programs load; written when the training has ended."""
+        return self.root / "export"
+
     def spool(self, stream: Stream) -> Path:
         """Folder of the numbered segments ``000001.jsonl`` of one stream."""
         return self.root / "spool" / stream.value
@@ -113,6 +118,10 @@ class RunSpec:
     ``dataset`` is a built-in name or an absolute path. ``resume`` starts the
     next attempt from the newest verified checkpoint. ``environment`` holds the
     user's own variables, secrets among them: the file is its owner's alone.
+    ``columns`` says which column of the file plays which role (role -> column);
+    a role that is not named is played by the column of its own name, and one
+    that maps to an empty name by none.
+    ``script`` is the absolute folder of a registered script, empty for other recipes.
     """
 
     run_id: str
@@ -127,6 +136,8 @@ class RunSpec:
     stop_grace_s: float = 30.0
     policy: dict[str, Any] = field(default_factory=dict)
     environment: dict[str, str] = field(default_factory=dict)
+    columns: dict[str, str] = field(default_factory=dict)
+    script: str = ""
     version: int = SPEC_VERSION
 
     def save(self, paths: RunPaths) -> None:

@@ -25,7 +25,7 @@ def test_counts_and_hash_of_texts(tmp_path: Path) -> None:
     path = tmp_path / "a.CSV"
     path.write_text("query,document,group\na,b,x\nc,d,x\ne,f,y\n")
     found = check(path, told)
-    assert (found.kind, found.num_pairs, found.num_groups) == ("texts", 3, 2)
+    assert (found.kind, found.num_pairs, found.num_groups) == ("pairs", 3, 2)
     assert found.sha256 == hashlib.sha256(path.read_bytes()).hexdigest()
     assert found.num_bytes == path.stat().st_size
 
@@ -46,7 +46,7 @@ def test_counts_of_vectors(tmp_path: Path) -> None:
             '{"query": "A  b", "document": "x"}\n{"query": "a B", "document": "y"}\n',
             "single group",
         ),
-        ("a.txt", "x", "unknown ending"),
+        ("a.exe", "x", "unknown ending"),
         ("a.csv", "", "is empty"),
     ],
 )
@@ -73,3 +73,11 @@ def test_the_command_answers_in_json_and_keeps_its_bounds(tmp_path: Path) -> Non
     done = subprocess.run(bounded, cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 1, done.stderr
     assert "memory" in json.loads(done.stdout)["error"]
+
+
+def test_only_kinds_that_are_asked_for_are_taken(tmp_path: Path) -> None:
+    path = tmp_path / "a.npz"
+    vectors = np.ones((4, 3), dtype=np.float32) + np.eye(4, 3, dtype=np.float32)
+    np.savez(path, query_vectors=vectors, document_vectors=vectors)
+    with pytest.raises(DatasetError, match=r"has an unknown ending; known are .jsonl"):
+        check(path, told, kind_names=["pairs"])
