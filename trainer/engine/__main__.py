@@ -13,13 +13,15 @@ import logging
 import sys
 from pathlib import Path
 
-from trainer.engine.process import train_run
+from trainer.engine.place import here
+from trainer.engine.process import Entry, train_run
+from trainer.engine.rank_output import join_the_others, stacks_of
 from trainer.protocol.run_folder import RunPaths
 from trainer.telemetry.stack_dumps import answer_with_stacks
 
 
-def main() -> None:
-    """Parse the command line and train."""
+def main(entry: Entry | None = None) -> None:
+    """Parse the command line and train; ``entry`` is what trains, without one the recipe says it."""
     parser = argparse.ArgumentParser(
         prog="python -m trainer.engine", description="Trains one attempt of a run."
     )
@@ -31,10 +33,13 @@ def main() -> None:
     paths = RunPaths(arguments.run_dir.absolute())
     if not paths.spec.exists():
         parser.error(f"{paths.root} is not a run folder: it has no spec.json")
-    answer_with_stacks(paths, attempt=arguments.attempt)
+    place = here()
+    if not place.is_alone:
+        join_the_others(place, paths, arguments.attempt)
+    answer_with_stacks(paths, attempt=arguments.attempt, into=stacks_of(place, paths, arguments.attempt))
     logging.basicConfig(stream=sys.stdout, format="%(asctime)s %(message)s", datefmt="%H:%M:%S")
     logging.getLogger("trainer").setLevel(logging.INFO)  # libraries may only warn
-    train_run(paths, attempt=arguments.attempt)
+    train_run(paths, attempt=arguments.attempt, entry=entry)
 
 
 if __name__ == "__main__":

@@ -97,14 +97,16 @@ def write(
     return manifest
 
 
-def load(path: Path) -> dict[str, Any]:
+def load(path: Path, *, is_mapped: bool = False) -> dict[str, Any]:
     """Read a checkpoint to the CPU without running any code from it.
+
+    With ``is_mapped`` its tensors stay on the disk until they are looked at.
 
     Raises:
         CheckpointError: torch cannot read it.
     """
     try:
-        state = torch.load(path, map_location="cpu", weights_only=True)
+        state = torch.load(path, map_location="cpu", weights_only=True, mmap=is_mapped)
     except UnpicklingError:  # torch's own message recommends to load it unsafely
         raise CheckpointError(
             f"{path}: holds more than tensors and plain types, so loading it could run foreign code."

@@ -22,6 +22,7 @@ def look(surroundings: Surroundings) -> list[Check]:
             torch.ones(2, device=device).sum().item()  # a driver that is there may still refuse
             devices[name] = {"type": device.type, "words": describe(device), "trouble": ""}
             if device.type == "cuda":
+                devices[name]["num_gpus"] = torch.cuda.device_count()
                 devices[name]["free_bytes"], devices[name]["whole_bytes"] = torch.cuda.mem_get_info(device)
         except (DeviceUnavailable, RuntimeError) as exc:
             devices[name] = {"type": "", "words": "", "trouble": str(exc).splitlines()[0]}

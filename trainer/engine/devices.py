@@ -6,6 +6,7 @@ import os
 
 import torch
 
+from trainer.engine.place import here
 from trainer.environment.build import AUTO_DEVICE
 
 
@@ -14,6 +15,31 @@ class DeviceUnavailable(ValueError):
 
 
 def pick(name: str) -> torch.device:
+    """The device called ``name`` (see :func:`_pick`); of several GPUs the one of this process's rank.
+
+    Raises:
+        DeviceUnavailable: the name is unknown, or the device is not usable here by so many processes.
+    """
+    device, place = _pick(name), here()
+    if place.is_alone or device.type == "cpu":
+        return device
+    if device.type == "mps":
+        raise DeviceUnavailable(
+            f"an Apple GPU cannot be shared by {place.count} processes; choose device 'cpu', or nproc 1"
+        )
+    found = torch.cuda.device_count()
+    if place.count > found:
+        raise DeviceUnavailable(too_few_gpus(place.count, found))
+    return torch.device("cuda", place.local_rank)
+
+
+def too_few_gpus(wanted: int, found: int) -> str:
+    """What is said where there are fewer GPUs than processes."""
+    gpus = "one GPU" if found == 1 else f"{found} GPUs"
+    return f"{wanted} processes need a GPU each, and there is {gpus}; choose nproc {found}, or device 'cpu'"
+
+
+def _pick(name: str) -> torch.device:
     """The device called ``auto``, ``cpu``, ``cuda`` or ``mps``; ``auto`` takes the fastest there is.
 
     Profile ``safe`` lets ``auto`` stand for the CPU, see :mod:`trainer.environment.build`.

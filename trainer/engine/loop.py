@@ -13,19 +13,20 @@ import math
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from itertools import islice
-from typing import Any, Final, Literal
+from functools import partial
+from typing import Final, Literal
 
 import torch
-from torch import nn
 
-from trainer.engine import checkpoints, gradients, resume
+from trainer.engine import evaluation_details, gradients, resume
+from trainer.engine.divergence import NonFiniteLoss, end_for_divergence
 from trainer.engine.lr_schedule import LearningRate
-from trainer.engine.progress import Best, Clock, Position, Throughput
+from trainer.engine.progress import Best, Clock, Position, Throughput, total_steps_of
+from trainer.engine.ranks import Alone, Ranks, Share, ranks_of
 from trainer.engine.schedule import SnapshotBudget, SnapshotSchedule
 from trainer.engine.seeding import preserved_rng, rng_state, seed_everything, set_rng_state
 from trainer.engine.snapshot_writer import SnapshotWriter
-from trainer.engine.task import LoopConfig, Task, Tell
+from trainer.engine.task import LeavesAnExport, LoopConfig, Task, Tell
 from trainer.protocol.events import Command, Phase
 from trainer.protocol.run_folder import RunPaths, RunSpec
 from trainer.telemetry.controls import Controls, StopRequested
@@ -36,10 +37,7 @@ __all__ = ["LoopConfig", "NonFiniteLoss", "TrainingLoop", "train"]
 
 _PAUSE_POLL_S: Final = 0.1
 _LAST_SNAPSHOT_SHARE_OF_GRACE: Final = 0.25
-
-
-class NonFiniteLoss(Exception):
-    """The loss or its gradient is NaN or infinite; the weights are those of the last good step."""
+_Reason = Literal["completed", "stopped", "early_stop"]
 
 
 def train(
@@ -58,8 +56,12 @@ def train(
     Raises:
         NonFiniteLoss: the training has diverged.
         CheckpointError: a checkpoint cannot be written, or does not fit the task.
+        PeerLost: another of the processes that train together is gone.
     """
-    loop = TrainingLoop(task, config, spec=spec, paths=paths, reporter=reporter, controls=controls)
+    ranks = ranks_of(paths, seed=config.seed, reporter=reporter, controls=controls)
+    loop = TrainingLoop(
+        task, config, spec=spec, paths=paths, reporter=reporter, controls=controls, ranks=ranks
+    )
     if reporter.attempt > 1 or spec.policy.get("resume"):
         resume.from_newest_checkpoint(loop)
     loop.run()
@@ -77,14 +79,16 @@ class TrainingLoop:
         paths: RunPaths,
         reporter: Reporter,
         controls: Controls,
+        ranks: Ranks | None = None,
     ) -> None:
         seed_everything(config.seed)
+        self.ranks = ranks or Alone()
         self.task, self.config = task, config
         self.spec, self.paths, self.reporter, self.controls = spec, paths, reporter, controls
         self.modules = task.modules()
         self.optimizers = task.optimizers()
-        self._parameters = _parameters(self.modules)
-        self.total_steps = _total_steps(task, config)
+        self._parameters = gradients.parameters_of(self.modules)
+        self.total_steps = total_steps_of(task, config, num_ranks=self.ranks.count)
         self.learning_rate = LearningRate(self.optimizers, config=config, total_steps=self.total_steps)
         self.position = Position()
         self.best = Best()
@@ -100,39 +104,73 @@ class TrainingLoop:
 
     def run(self) -> None:
         """Train to the end, or to a checkpoint when somebody asks to stop."""
-        reason: Literal["completed", "stopped", "early_stop"]
+        self.ranks.meet(self.task, self._parameters, self.position)
+        reason: _Reason
         try:
             reason = self._train()
         except StopRequested:
             reason = "stopped"
+        self.ranks.led(partial(self._end, reason))
+        self.ranks.part()
+
+    def _end(self, reason: _Reason) -> None:
+        if reason == "stopped":
             self._save("stop")
         if self._affords_last_snapshot(reason):
             self._snapshot()
         self._save("final")
+        if reason != "stopped" and isinstance(self.task, LeavesAnExport):
+            self._export(self.task)
         best = {f"eval/{name}": value for name, value in self.best.metrics.items()}
         self.reporter.finished(self.position.step, reason=reason, metrics={"last": self.latest, "best": best})
+
+    def _export(self, task: LeavesAnExport) -> None:
+        """Leave the best model in the run's folder; a run whose export fails has still been trained."""
+        step, metrics = self.position.step, self.latest
+        with self._phase(Phase.SAVING, announce=True) as tell:
+            try:
+                best = resume.load_best(self)
+                if best is not None:
+                    step, metrics = best.step, best.metrics
+                task.export(self.paths.export, run=self.spec, step=step, metrics=metrics, tell=tell)
+            except OSError as exc:
+                self.reporter.alert("error", "The model could not be exported", str(exc), step=step)
+            except StopRequested:  # the training itself is complete, and its last checkpoint is there
+                words = "The run was asked to stop while its model was being written; nothing of it is left."
+                self.reporter.alert("warning", "The model was not exported", words, step=step)
 
     def _train(self) -> Literal["completed", "early_stop"]:
         self.reporter.phase(Phase.TRAINING, step=self.position.step)
         self._set_training(True)
-        self._evaluate_if_due()
-        self._snapshot_if_due()
-        while not self._is_complete():
+        self.ranks.led(self._look_before)
+        while not self.ranks.led(self._is_complete):
             self._begin_epoch()
-            for micro_batches in self._updates():
-                self._update(micro_batches)
-                self._evaluate_if_due()
-                self._snapshot_if_due()
-                self._obey()
-                self._checkpoint_if_due()
-                if self._is_complete():
+            for share in self._shares():
+                self._update(share)
+                if self.ranks.led(self._is_complete_after_looking):
                     break
             else:
                 self.position.epoch += 1
                 self.position.micro_batch = 0
-        if self.evaluated_step != self.position.step:
-            self._evaluate()
+        self.ranks.led(self._look_at_last)
         return "early_stop" if self._is_out_of_patience() else "completed"
+
+    def _look_before(self) -> None:
+        if self.config.evaluates_first and self.position.step == 0:
+            self._evaluate()
+        self._evaluate_if_due()
+        self._snapshot_if_due()
+
+    def _is_complete_after_looking(self) -> bool:
+        self._evaluate_if_due()
+        self._snapshot_if_due()
+        self._obey()
+        self._checkpoint_if_due()
+        return self._is_complete()
+
+    def _look_at_last(self) -> None:
+        if self.config.evaluates and self.evaluated_step != self.position.step:
+            self._evaluate()
 
     def _is_complete(self) -> bool:
         if self._is_out_of_patience():
@@ -147,13 +185,7 @@ class TrainingLoop:
     def _begin_epoch(self) -> None:
         position = self.position
         if position.micro_batch == 0:
-            before = rng_state()
-            try:
-                with self._phase(Phase.MINING) as tell:
-                    self.task.begin_epoch(position.epoch, tell)
-            except StopRequested:
-                set_rng_state(before)  # the epoch has not begun: the next attempt begins it again
-                raise
+            self.ranks.prepare(self.task, position.epoch, self._prepare_epoch)
         self._num_micro_batches = self.task.num_micro_batches(position.epoch)
         if self._num_micro_batches < 1:
             raise ValueError(
@@ -162,40 +194,50 @@ class TrainingLoop:
             )
         self._throughput.restart()
 
-    def _updates(self) -> Iterator[list[Any]]:
-        stream = self.task.micro_batches(self.position.epoch, start=self.position.micro_batch)
-        while micro_batches := list(islice(stream, max(1, self.config.accumulate))):
-            yield micro_batches
+    def _prepare_epoch(self) -> None:
+        before = rng_state()
+        try:
+            with self._phase(Phase.MINING) as tell:
+                self.task.begin_epoch(self.position.epoch, tell)
+        except StopRequested:
+            set_rng_state(before)  # the epoch has not begun: the next attempt begins it again
+            raise
 
-    def _update(self, micro_batches: list[Any]) -> None:
+    def _shares(self) -> Iterator[Share]:
+        return self.ranks.shares(
+            self.task,
+            self.position,
+            accumulate=max(1, self.config.accumulate),
+            num=self._num_micro_batches,
+        )
+
+    def _update(self, share: Share) -> None:
         """One optimizer step: forward, backward, one wait for the device, guard, clip, update, report."""
         step = self.position.step + 1
         rate = self.learning_rate.apply(step)
-        outcome = gradients.backward(self.task, micro_batches)
+        outcome = self.ranks.backward(self.task, share)
         found = gradients.gradients_of(self._parameters)
         norm_sum = gradients.total_norm(found, like=outcome.loss)
         loss, norm = torch.stack((outcome.loss, norm_sum)).tolist()
         norm *= outcome.gradient_scale
         if not (math.isfinite(loss) and math.isfinite(norm)):
-            self._fail_non_finite(step, loss, norm)
+            self.ranks.led(partial(self._fail_non_finite, step, loss, norm))
         clip = gradients.clip_factor(norm, max_norm=self.config.max_grad_norm)
         gradients.scale_(found, outcome.gradient_scale * clip)
         for optimizer in self.optimizers:
             optimizer.step()
             optimizer.zero_grad(set_to_none=True)
         self.position.step = step
-        self.position.micro_batch += len(micro_batches)
+        self.position.micro_batch += share.num_consumed
         self._report(outcome, loss=loss, norm=norm, rate=rate)
 
     def _report(self, outcome: gradients.UpdateLoss, *, loss: float, norm: float, rate: float) -> None:
         values = {"train/loss": loss, "train/learning_rate": rate, "train/grad_norm": norm}
         if not math.isnan(outcome.chance_loss):
             values["train/chance_loss"] = outcome.chance_loss
-        for name, value in outcome.extra.items():
+        rates = self._throughput.add(outcome.num_examples, outcome.num_tokens)
+        for name, value in (*outcome.extra.items(), *rates.items()):
             values[f"train/{name}"] = value
-        examples_per_s = self._throughput.add(outcome.num_examples)
-        if examples_per_s is not None:
-            values["train/examples_per_s"] = examples_per_s
         self.latest["train/loss"] = loss
         self.reporter.metrics(self.position.step, values)
         self.reporter.progress(
@@ -211,21 +253,11 @@ class TrainingLoop:
         return self.position.epoch + self.position.micro_batch / max(1, num_micro_batches)
 
     def _fail_non_finite(self, step: int, loss: float, norm: float) -> None:
-        self.reporter.metrics(step, {"train/loss": loss, "train/grad_norm": norm})
-        what = f"the loss is {loss}" if not math.isfinite(loss) else f"the gradient norm is {norm}"
-        newest = checkpoints.manifests(self.paths)
-        saved = f"the newest checkpoint is {newest[-1].file}" if newest else "there is no checkpoint yet"
-        message = (
-            f"{what} at step {step} (epoch {self.position.epoch + 1}). The weights were left as they were"
-            f" after step {step - 1}; {saved}. Lower the learning rate, lengthen the warm-up or clip"
-            " gradients harder."
-        )
-        self.reporter.alert("error", "Training has diverged", message, step=step)
-        raise NonFiniteLoss(message)
+        end_for_divergence(step, loss, norm, position=self.position, paths=self.paths, reporter=self.reporter)
 
     def _evaluate_if_due(self) -> None:
         step, every = self.position.step, self.config.eval_every
-        if every and step and step % every == 0 and self.evaluated_step != step:
+        if self.config.evaluates and every and step and step % every == 0 and self.evaluated_step != step:
             self._evaluate()
 
     def _evaluate(self) -> None:
@@ -236,11 +268,12 @@ class TrainingLoop:
         named = {f"eval/{name}": float(value) for name, value in results.items()}
         self.latest.update(named)
         self.reporter.metrics(step, named)
+        evaluation_details.keep(self.task, paths=self.paths, reporter=self.reporter, step=step)
         words = ", ".join(f"{name} {value:.4g}" for name, value in self.latest.items())
         log.info("step %d of %d, epoch %.1f: %s", step, self.total_steps, self._epoch(), words)
         if self.config.best_metric not in results:
             self._warn_about_best_metric(results)
-        elif self.best.consider(
+        elif step and self.best.consider(
             results, metric=self.config.best_metric, mode=self.config.best_mode, step=step
         ):
             self._save("best")
@@ -365,16 +398,3 @@ class TrainingLoop:
     def _set_training(self, training: bool) -> None:
         for module in self.modules.values():
             module.train(training)
-
-
-def _parameters(modules: dict[str, nn.Module]) -> list[nn.Parameter]:
-    """Every trainable parameter once, also when modules share it."""
-    unique = {id(parameter): parameter for module in modules.values() for parameter in module.parameters()}
-    return [parameter for parameter in unique.values() if parameter.requires_grad]
-
-
-def _total_steps(task: Task, config: LoopConfig) -> int:
-    if config.max_steps:
-        return config.max_steps
-    accumulate = max(1, config.accumulate)
-    return sum(-(-task.num_micro_batches(epoch) // accumulate) for epoch in range(config.num_epochs))

@@ -7,7 +7,17 @@ import time
 from dataclasses import asdict, dataclass, field
 from typing import Any, Final
 
+from trainer.engine.task import LoopConfig, Task
+
 THROUGHPUT_EVERY_S: Final = 1.0
+
+
+def total_steps_of(task: Task, config: LoopConfig, *, num_ranks: int) -> int:
+    """Optimizer steps of the whole training; each rank brings ``accumulate`` micro-batches to one."""
+    if config.max_steps:
+        return config.max_steps
+    per_step = num_ranks * max(1, config.accumulate)
+    return sum(-(-task.num_micro_batches(epoch) // per_step) for epoch in range(config.num_epochs))
 
 
 @dataclass
@@ -42,25 +52,28 @@ class Clock:
 
 
 class Throughput:
-    """Examples per second of training, about once a second; other phases do not count."""
+    """Examples and tokens per second of training, about once a second; other phases do not count."""
 
     def __init__(self) -> None:
-        self._num_examples = 0
+        self._num_examples = self._num_tokens = 0
         self._since = time.perf_counter()
 
-    def add(self, num_examples: int) -> float | None:
-        """Count an update; returns a rate when a second has passed since the last one."""
+    def add(self, num_examples: int, num_tokens: int = 0) -> dict[str, float]:
+        """Count an update; returns rates by name when a second has passed since the last ones."""
         self._num_examples += num_examples
+        self._num_tokens += num_tokens
         seconds = time.perf_counter() - self._since
         if seconds < THROUGHPUT_EVERY_S:
-            return None
-        rate = self._num_examples / seconds
+            return {}
+        rates = {"examples_per_s": self._num_examples / seconds}
+        if self._num_tokens:
+            rates["tokens_per_s"] = self._num_tokens / seconds
         self.restart()
-        return rate
+        return rates
 
     def restart(self) -> None:
         """Begin a new second, e.g. after a phase that was not training."""
-        self._num_examples = 0
+        self._num_examples = self._num_tokens = 0
         self._since = time.perf_counter()
 
 

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from trainer.engine import checkpoints
 from trainer.engine.checkpoints import CheckpointError, Manifest
+from trainer.engine.manifests import problem_with
 from trainer.engine.progress import Best, Position
 from trainer.engine.seeding import rng_state, set_rng_state
+from trainer.protocol import evaluation_files
 
 if TYPE_CHECKING:
     from trainer.engine.loop import TrainingLoop
@@ -84,9 +86,11 @@ def from_newest_checkpoint(loop: TrainingLoop) -> None:
 
     path = checkpoints.newest_verified(loop.paths, on_damage=on_damage)
     if path is None:
+        evaluation_files.forget_after(loop.paths, 0)
         loop.reporter.alert("info", "No checkpoint to resume from", "The run starts again at step 0.", step=0)
         return
     is_epoch_begun_again = _restore(loop, path)
+    evaluation_files.forget_after(loop.paths, loop.position.step)
     loop.reporter.alert(
         "info",
         "Resumed from a checkpoint",
@@ -102,6 +106,17 @@ def from_newest_checkpoint(loop: TrainingLoop) -> None:
             " come a second time. Weights and optimizer go on where they were.",
             step=loop.position.step,
         )
+
+
+def load_best(loop: TrainingLoop) -> Manifest | None:
+    """Put the best checkpoint's weights into the modules; None when they are those the run ends with."""
+    best = [each for each in checkpoints.manifests(loop.paths) if each.step == loop.best.step]
+    if not best or best[-1].step == loop.position.step:
+        return None
+    if problem_with(loop.paths, best[-1]) is not None:
+        return None
+    _restore_modules(loop, checkpoints.load(loop.paths.checkpoints / best[-1].file)["modules"])
+    return best[-1]
 
 
 def _restore(loop: TrainingLoop, path: Path) -> bool:

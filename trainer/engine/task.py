@@ -19,10 +19,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Literal, Protocol, runtime_checkable
 
 from torch import Tensor, nn
 from torch.optim import Optimizer
+
+from trainer.protocol.run_folder import RunSpec
 
 Tell = Callable[[str, float], None]  # (what is being done, fraction done 0..1)
 
@@ -33,15 +36,23 @@ class LossOutput:
 
     ``loss`` is a scalar, the mean over the micro-batch, in nats.
     ``chance_loss`` is what guessing would cost, e.g. ln(1 + negatives); NaN
-    when that is undefined. ``num_examples`` weighs the micro-batch in the mean
-    over an update. ``extra`` holds further scalars of this step, without the
-    prefix ``train/``.
+    when that is undefined. ``weight`` weighs the micro-batch in the mean over
+    an update; None stands for ``num_examples``. ``num_tokens`` is what the
+    throughput in tokens counts, 0 when there are none. ``extra`` holds further
+    scalars of this step, without the prefix ``train/``.
     """
 
     loss: Tensor
     chance_loss: float
     num_examples: int
     extra: dict[str, float] = field(default_factory=dict)
+    weight: float | None = None
+    num_tokens: int = 0
+
+    @property
+    def share(self) -> float:
+        """What the micro-batch counts in the mean over an update."""
+        return self.num_examples if self.weight is None else self.weight
 
 
 @dataclass(frozen=True)
@@ -86,10 +97,10 @@ class Task(Protocol):
         dataset and the parameters.
         """
 
-    def micro_batches(self, epoch: int, *, start: int) -> Iterator[Any]:
+    def micro_batches(self, epoch: int, *, start: int, every: int = 1) -> Iterator[Any]:
         """The micro-batches of ``epoch`` from number ``start`` on, deterministic in (seed, epoch).
 
-        Skipping to ``start`` must be exact and cheap.
+        With ``every`` 2 only each second of them, and so on. Skipping must be exact and cheap.
         """
 
     def loss(self, micro_batch: Any) -> LossOutput:
@@ -126,8 +137,28 @@ class GoesBackItself(Protocol):
         """Run the model on one micro-batch, forward and backward.
 
         Adds to the parameters' gradients that of the mean loss, times the
-        micro-batch's examples when it is ``weighed``. The loss in the answer
+        micro-batch's share (its examples, or its weight) when it is ``weighed``. The loss in the answer
         has no graph.
+        """
+
+
+@runtime_checkable
+class ExplainsEvaluation(Protocol):
+    """What a :class:`Task` has besides when no list of numbers says all that an evaluation found."""
+
+    def evaluation_details(self) -> dict[str, Any]:
+        """Details of the newest evaluation as plain JSON types; kept as a file of its own."""
+
+
+@runtime_checkable
+class LeavesAnExport(Protocol):
+    """What a :class:`Task` has besides when its model is of use outside of this program."""
+
+    def export(self, folder: Path, *, run: RunSpec, step: int, metrics: dict[str, float], tell: Tell) -> None:
+        """Write the model as it is now into ``folder``, atomically.
+
+        Called once, when the training has ended by itself, with the weights of
+        the best step, its number and what was measured there.
         """
 
 
@@ -138,7 +169,8 @@ class LoopConfig:
     Counts named ``*_every`` are optimizer steps; 0 means only at the end of the
     training. ``max_steps`` above 0 decides alone and repeats epochs as needed,
     0 leaves it to ``num_epochs``. ``max_grad_norm`` 0 means no clipping.
-    ``patience`` counts evaluations without a better ``best_metric`` (a name
+    ``evaluates`` False means no evaluation at all; ``evaluates_first`` asks for
+    one before the first step, too. ``patience`` counts evaluations without a better ``best_metric`` (a name
     without ``eval/``), 0 means never to stop early. ``snapshot_budget`` is the
     share of the run's time that snapshots may cost.
     """
@@ -158,3 +190,5 @@ class LoopConfig:
     best_metric: str = "mrr@10"
     best_mode: Literal["max", "min"] = "max"
     patience: int = 0
+    evaluates: bool = True
+    evaluates_first: bool = False

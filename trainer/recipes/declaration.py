@@ -13,6 +13,8 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from trainer.protocol.rungs import Rung
+from trainer.recipes.gates import Gate
+from trainer.recipes.questions import PLAIN_TEXT, QuestionField
 
 
 class RecipeParams(BaseModel):
@@ -86,6 +88,14 @@ class Recipe:
         preflight: ``module:NAME`` of a :class:`trainer.preflight.declaration.RecipePreflight`: what can be
             told of a run before it starts.
         remedies: the rungs that change parameters; rungs of the environment need none.
+        dataset_kinds: names of the kinds of files it takes (``trainer.datasets.kinds``); empty: none.
+        answerer: ``module:function`` that opens a trained model to be asked, see
+            :mod:`trainer.asking.declaration`; empty when its models cannot be asked.
+        question: what such a question holds; the first field is what the box on the page takes.
+        position: its place in lists, small first; of equal ones the name decides.
+        needs_dataset: whether there is always a dataset; a script may train without one.
+        gates: what a run must reach to be worth shipping.
+        advice: what else helps against an alert, by the alert's category; a clause that follows "and".
     """
 
     name: str
@@ -99,6 +109,13 @@ class Recipe:
     entry: str
     preflight: str
     remedies: Mapping[Rung, Remedy] = field(default_factory=dict)
+    dataset_kinds: tuple[str, ...] = ()
+    answerer: str = ""
+    question: tuple[QuestionField, ...] = PLAIN_TEXT
+    position: int = 50
+    needs_dataset: bool = True
+    gates: tuple[Gate, ...] = ()
+    advice: Mapping[str, str] = field(default_factory=dict)
 
 
 def parameter(

@@ -16,6 +16,7 @@ from pydantic import ValidationError
 from pydantic.fields import FieldInfo
 
 import trainer.recipes
+from trainer.datasets.kinds.registry import endings_of, kinds
 from trainer.recipes.declaration import (
     BuiltinDataset,
     ParameterError,
@@ -39,14 +40,14 @@ __all__ = [
 
 @cache
 def recipes() -> dict[str, Recipe]:
-    """Every recipe by name, sorted by name."""
+    """Every recipe by name, in the order in which people are shown them."""
     found: dict[str, Recipe] = {}
     for module_info in pkgutil.iter_modules(trainer.recipes.__path__):
         module = importlib.import_module(f"{trainer.recipes.__name__}.{module_info.name}")
         recipe = getattr(module, "RECIPE", None)
         if isinstance(recipe, Recipe):
             found[recipe.name] = recipe
-    return dict(sorted(found.items()))
+    return dict(sorted(found.items(), key=lambda one: (one[1].position, one[0])))
 
 
 def validate(recipe: Recipe, params: Mapping[str, Any]) -> dict[str, Any]:
@@ -69,6 +70,11 @@ def validate(recipe: Recipe, params: Mapping[str, Any]) -> dict[str, Any]:
         raise ParameterError(field, _sentence(first)) from exc
 
 
+def endings_for(recipe: Recipe) -> tuple[str, ...]:
+    """Endings of the files ``recipe`` takes; a script reads its file itself, so it takes every kind's."""
+    return endings_of(recipe.dataset_kinds if recipe.needs_dataset else kinds())
+
+
 def describe(recipe: Recipe) -> dict[str, Any]:
     """The recipe as JSON: parameters in the order of their declaration, presets, datasets."""
     return {
@@ -86,6 +92,9 @@ def describe(recipe: Recipe) -> dict[str, Any]:
             for dataset in recipe.builtin_datasets
         ],
         "dataset_help": recipe.dataset_help,
+        "dataset_kinds": list(recipe.dataset_kinds),
+        "dataset_endings": list(endings_for(recipe)),
+        "needs_dataset": recipe.needs_dataset,
     }
 
 

@@ -23,9 +23,12 @@ from pathlib import Path
 from typing import IO, Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from trainer.retrieval.exchange import emptied, mapped, write_arrays
-from trainer.retrieval.ranking import Floats, Ints, Pool
+from trainer.retrieval.index_settings import FLAT, Index, IndexSettings
+from trainer.retrieval.portions import grow
+from trainer.retrieval.ranking import Floats, Ints, Tell
 
 BASE_LIMIT_S: Final = 120.0
 SLOWEST_FLOPS: Final = 2e8  # per second; a single old core does ten times as much
@@ -65,7 +68,7 @@ class OwnSearch:
         """
         self._folder = folder
         self._stop_if_asked = stop_if_asked or _nobody_asks
-        self._base_limit_s = base_limit_s
+        self.base_limit_s = base_limit_s
         self._worker: _Worker | None = None
 
     @property
@@ -74,7 +77,9 @@ class OwnSearch:
         return None if self._worker is None else self._worker.process.pid
 
     @contextmanager
-    def pool(self, documents_MD: Floats) -> Iterator[Pool]:
+    def pool(
+        self, documents_MD: Floats, settings: IndexSettings = FLAT, *, tell: Tell | None = None
+    ) -> Iterator[Index]:
         """A pool of documents in the search process; there is one at a time.
 
         Raises:
@@ -86,34 +91,24 @@ class OwnSearch:
                 f"a pool must be a non-empty float32 matrix, got {documents_MD.dtype} {documents_MD.shape}"
             )
         num_rows, length = documents_MD.shape
-        request = {"do": "index", "rows": num_rows, "length": length}
-        what = f"indexing {num_rows:,} documents"
-        limit_s = self._base_limit_s + documents_MD.nbytes / SLOWEST_BYTES
-        self._ask(request, given=documents_MD, limit_s=limit_s, what=what)
+        pool = _RemotePool(self, num_rows, length=length, settings=settings)
+        if settings.kind == "flat":
+            pool.hand_over("index", documents_MD)
+        else:
+            pool.make()
+            grow(pool, documents_MD, settings, tell=tell)
         try:
-            yield _RemotePool(self, num_rows)
+            yield pool
         except BaseException:
             self.close()
             raise
         if self._worker is not None:
-            self._ask({"do": "forget"}, limit_s=self._base_limit_s, what="letting the pool go")
+            self.ask({"do": "forget"}, limit_s=self.base_limit_s, what="letting the pool go")
 
-    def search(self, queries_BD: Floats, *, k: int, num_documents: int) -> tuple[Floats, Ints]:
-        """Search the pool there is; see :meth:`trainer.retrieval.ranking.Pool.search`.
-
-        Raises:
-            SearchProcessError: the process died or did not answer.
-        """
-        queries_BD = np.ascontiguousarray(queries_BD, dtype=np.float32)
-        num_rows, length = queries_BD.shape
-        request = {"do": "search", "rows": num_rows, "length": length, "k": k}
-        what = f"searching {num_documents:,} documents for {num_rows:,} queries"
-        limit_s = self._base_limit_s + 2.0 * num_documents * queries_BD.size / SLOWEST_FLOPS
-        self._ask(request, given=queries_BD, limit_s=limit_s, what=what)
-        found = self._running().found.fileno()
-        scores_BK: Floats = np.array(mapped(found, (num_rows, k), np.float32))
-        rows_BK: Ints = np.array(mapped(found, (num_rows, k), np.int64, offset=scores_BK.nbytes))
-        return scores_BK, rows_BK
+    def found(self, shape: tuple[int, int], dtype: type[np.generic], *, offset: int = 0) -> NDArray[Any]:
+        """A copy of what the last request has found."""
+        descriptor = self._running().found.fileno()
+        return np.array(mapped(descriptor, shape, dtype, offset=offset))
 
     def close(self) -> None:
         """End the process and give its files back; the next pool starts another."""
@@ -121,14 +116,16 @@ class OwnSearch:
         if worker is not None:
             worker.end()
 
-    def _ask(
-        self, request: dict[str, Any], *, limit_s: float, what: str, given: Floats | None = None
-    ) -> None:
-        """Send one request and wait for its answer; after any trouble there is no process any more."""
+    def ask(self, request: dict[str, Any], *, limit_s: float, what: str, given: Floats | None = None) -> None:
+        """Send one request and wait for its answer; after any trouble there is no process any more.
+
+        Raises:
+            SearchProcessError: the process died, did not answer in time, or says that it failed.
+        """
         try:
             if self._worker is None:
                 self._worker = _Worker(self._folder)
-                self._await({"done": "start"}, limit_s=self._base_limit_s, what="starting")
+                self._await({"done": "start"}, limit_s=self.base_limit_s, what="starting")
             worker = self._running()
             if given is not None:
                 _hand_over(worker, given, what)
@@ -164,14 +161,65 @@ class OwnSearch:
 
 
 class _RemotePool:
-    """The pool as its users see it."""
+    """The pool as its users see it; implements :class:`trainer.retrieval.index_settings.Index`."""
 
-    def __init__(self, owner: OwnSearch, num_documents: int) -> None:
+    def __init__(self, owner: OwnSearch, num_documents: int, *, length: int, settings: IndexSettings) -> None:
         self._owner = owner
         self._num_documents = num_documents
+        self._length = length
+        self._settings = settings
+
+    def make(self) -> None:
+        """Let the process make an empty index that can be built in portions."""
+        shape = {"rows": self._num_documents, "length": self._length}
+        request = {"do": "make", **shape, "settings": self._settings.to_json()}
+        self._owner.ask(request, limit_s=self._owner.base_limit_s, what="making an index")
+
+    def learn(self, sample_MD: Floats) -> None:
+        self.hand_over("learn", sample_MD)
+
+    def add(self, documents_MD: Floats) -> None:
+        self.hand_over("add", documents_MD)
+
+    def hand_over(self, do: str, documents_MD: Floats) -> None:
+        """Let the process ``index``, ``learn`` from, or ``add`` documents."""
+        num_rows, length = documents_MD.shape
+        request = {"do": do, "rows": num_rows, "length": length}
+        limit_s = self._owner.base_limit_s + documents_MD.nbytes / SLOWEST_BYTES
+        limit_s += self._settings.build_flop(self._num_documents, length) / SLOWEST_FLOPS
+        what = f"indexing {num_rows:,} documents"
+        self._owner.ask(request, given=documents_MD, limit_s=limit_s, what=what)
 
     def search(self, queries_BD: Floats, *, k: int) -> tuple[Floats, Ints]:
-        return self._owner.search(queries_BD, k=k, num_documents=self._num_documents)
+        num_rows = self._query("search", queries_BD, k=k)
+        scores_BK: Floats = self._owner.found((num_rows, k), np.float32)
+        rows_BK: Ints = self._owner.found((num_rows, k), np.int64, offset=scores_BK.nbytes)
+        return scores_BK, rows_BK
+
+    def latencies(self, queries_BD: Floats, *, k: int) -> NDArray[np.float64]:
+        num_rows = self._query("time", queries_BD, k=k)
+        return self._owner.found((num_rows, 1), np.float64)[:, 0]
+
+    def write(self, path: Path) -> None:
+        size = self._settings.index_bytes(self._num_documents, self._length)
+        limit_s = self._owner.base_limit_s + size / SLOWEST_BYTES
+        request = {"do": "write", "path": str(path)}
+        try:
+            self._owner.ask(request, limit_s=limit_s, what="writing the index")
+        except SearchProcessError as exc:
+            if "OSError" in str(exc):
+                raise OSError(str(exc)) from exc
+            raise
+
+    def _query(self, do: str, queries_BD: Floats, *, k: int) -> int:
+        """Send queries to be searched for or timed; how many there are."""
+        queries_BD = np.ascontiguousarray(queries_BD, dtype=np.float32)
+        num_rows: int = queries_BD.shape[0]
+        request = {"do": do, "rows": num_rows, "length": queries_BD.shape[1], "k": k}
+        what = f"searching {self._num_documents:,} documents for {num_rows:,} queries"
+        limit_s = self._owner.base_limit_s + 2.0 * self._num_documents * queries_BD.size / SLOWEST_FLOPS
+        self._owner.ask(request, given=queries_BD, limit_s=limit_s, what=what)
+        return num_rows
 
 
 class _Worker:

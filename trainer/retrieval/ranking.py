@@ -21,13 +21,13 @@ Ints = NDArray[np.int64]
 Golds = Sequence[Sequence[int] | Ints]
 Tell = Callable[[float], None]  # fraction done, 0..1
 
-RECALL_AT: Final = (1, 5, 10, 50, 100)
-MRR_AT: Final = 10
+HARDEST: Final = 50  # wrong documents that separation is measured against, as many as mining draws from
+NDCG_AT: Final = 10
 _CHUNK: Final = 1024
 _CALL_FLOPS: Final = 5e10  # one call of a search: about a second on two cores, ten on the slowest
 _FEWEST_ROWS: Final = 32  # below 20 rows the search would leave its matrix product for a slower loop
 _DOCUMENTS_CHUNK: Final = 16_384
-_TIE: Final = 1e-6  # scores this close are equal: the same vectors give them, summed in another order
+TIE: Final = 1e-6  # scores this close are equal: the same vectors give them, summed in another order
 
 
 class Pool(Protocol):
@@ -49,6 +49,9 @@ class Ranking:
             count as better, so a collapsed model scores nothing; K + 1 stands
             for anything beyond K.
         negative_scores_B: the score of the best document that is no gold; NaN when K holds golds only.
+        hard_negative_scores_B: mean score of the 50 best documents that are no golds; NaN likewise.
+        ndcg_B: gain of all golds among the first ten, 1 when they lead; documents with the same score
+            as a gold count as better.
     """
 
     rows_BK: Ints
@@ -56,10 +59,19 @@ class Ranking:
     gold_scores_B: Floats
     ranks_B: Ints
     negative_scores_B: Floats
+    hard_negative_scores_B: Floats
+    ndcg_B: NDArray[np.float64]
 
 
 def rank(
-    pool: Pool, queries_BD: Floats, documents_MD: Floats, golds: Golds, *, k: int, tell: Tell
+    pool: Pool,
+    queries_BD: Floats,
+    documents_MD: Floats,
+    golds: Golds,
+    *,
+    k: int,
+    tell: Tell,
+    num_kept: int | None = None,
 ) -> Ranking:
     """Search for every query and compare with its golds.
 
@@ -70,12 +82,14 @@ def rank(
         golds: for each query at least one pool row that answers it.
         k: how deep to look, at least 1.
         tell: called with the fraction done.
+        num_kept: how many of the documents found to keep, at most ``k``; None for all.
     """
     parts = []
     size = rows_at_once(_CHUNK, documents_MD)
     for start in range(0, len(queries_BD), size):
         rows = slice(start, start + size)
-        parts.append(_rank(pool, queries_BD[rows], documents_MD, padded(golds[rows]), k=k))
+        part = _rank(pool, queries_BD[rows], documents_MD, padded(golds[rows]), k=k, num_kept=num_kept or k)
+        parts.append(part)
         tell(min(1.0, (start + size) / len(queries_BD)))
     return Ranking(
         *(np.concatenate([getattr(part, field.name) for part in parts]) for field in fields(Ranking))
@@ -90,24 +104,54 @@ def rows_at_once(most: int, documents_MD: Floats) -> int:
     return max(_FEWEST_ROWS, min(most, int(_CALL_FLOPS / (2.0 * max(1, documents_MD.size)))))
 
 
-def _rank(pool: Pool, queries_BD: Floats, documents_MD: Floats, golds: Ints, *, k: int) -> Ranking:
+def _rank(
+    pool: Pool, queries_BD: Floats, documents_MD: Floats, golds: Ints, *, k: int, num_kept: int
+) -> Ranking:
     num_documents = len(documents_MD)
     # More than the golds are needed, so that a negative is found even when all golds lead.
     depth = min(num_documents, k + golds.shape[1])
     scores_BK, rows_BK = pool.search(queries_BD, k=depth)
     is_gold_BK = is_among(rows_BK, golds)
     gold_scores_B = _gold_scores(queries_BD, documents_MD, golds, scores_BK, is_gold_BK)
-    ranks_B = 1 + (~is_gold_BK & (scores_BK >= gold_scores_B[:, None] - _TIE)).sum(axis=1)
+    ranks_B = 1 + (~is_gold_BK & (scores_BK >= gold_scores_B[:, None] - TIE)).sum(axis=1)
     if depth < num_documents:  # as good as the last one found: there may be any number of equals behind
-        ranks_B[gold_scores_B - _TIE <= scores_BK[:, -1]] = k + 1
+        ranks_B[gold_scores_B - TIE <= scores_BK[:, -1]] = k + 1
     negative_scores_B = np.where(is_gold_BK, -np.inf, scores_BK).max(axis=1)
     return Ranking(
-        rows_BK=rows_BK[:, :k],
-        scores_BK=scores_BK[:, :k],
+        rows_BK=rows_BK[:, :num_kept].copy(),  # a view would keep all of them
+        scores_BK=scores_BK[:, :num_kept].copy(),
         gold_scores_B=gold_scores_B,
         ranks_B=np.minimum(ranks_B, k + 1).astype(np.int64),
         negative_scores_B=np.where(np.isneginf(negative_scores_B), np.nan, negative_scores_B),
+        hard_negative_scores_B=_hard_negative_scores(scores_BK, is_gold_BK, golds.shape[1]),
+        ndcg_B=_ndcg(scores_BK, is_gold_BK, golds),
     )
+
+
+def _hard_negative_scores(scores_BK: Floats, is_gold_BK: NDArray[np.bool_], num_golds: int) -> Floats:
+    """Mean score of the first ``HARDEST`` documents that are no golds; NaN where there is none."""
+    first = slice(0, HARDEST + num_golds)
+    scores_BK, is_wrong_BK = scores_BK[:, first], ~is_gold_BK[:, first] & np.isfinite(scores_BK[:, first])
+    is_wrong_BK &= np.cumsum(is_wrong_BK, axis=1) <= HARDEST
+    sums_B = np.where(is_wrong_BK, scores_BK, 0.0).sum(axis=1)
+    counts_B = is_wrong_BK.sum(axis=1)
+    means: Floats = np.where(counts_B > 0, sums_B / np.maximum(counts_B, 1), np.nan).astype(np.float32)
+    return means
+
+
+def _ndcg(scores_BK: Floats, is_gold_BK: NDArray[np.bool_], golds: Ints) -> NDArray[np.float64]:
+    """Normalised gain of the golds among the first ``NDCG_AT``; each is as relevant as the others."""
+    num_golds_B = (golds >= 0).sum(axis=1)
+    first = slice(0, NDCG_AT + golds.shape[1])  # behind these there is room for no gold among the first
+    scores_BK, is_gold_BK = scores_BK[:, first], is_gold_BK[:, first]
+    golds_before_BK: Ints = np.cumsum(is_gold_BK, axis=1) - is_gold_BK
+    gains_B = np.zeros(len(scores_BK))
+    for place in range(scores_BK.shape[1]):
+        wrong_before_B = (~is_gold_BK & (scores_BK >= scores_BK[:, place, None] - TIE)).sum(axis=1)
+        ranks_B = 1 + wrong_before_B + golds_before_BK[:, place]
+        gains_B += np.where(is_gold_BK[:, place] & (ranks_B <= NDCG_AT), 1.0 / np.log2(1.0 + ranks_B), 0.0)
+    ideal_N = np.concatenate([[0.0], np.cumsum(1.0 / np.log2(2.0 + np.arange(NDCG_AT)))])
+    return np.asarray(gains_B / ideal_N[np.minimum(num_golds_B, NDCG_AT)])
 
 
 def _gold_scores(
@@ -172,7 +216,7 @@ def compare_with_all(
         for scores, some in zip(scores_BK, golds, strict=True):
             places = np.asarray(some) - start
             scores[places[(places >= 0) & (places < len(scores))]] = -np.inf
-        num_better_B += (scores_BK >= gold_scores_B[:, None] - _TIE).sum(axis=1)
+        num_better_B += (scores_BK >= gold_scores_B[:, None] - TIE).sum(axis=1)
         negative_scores_B = np.maximum(negative_scores_B, scores_BK.max(axis=1))
         log_sums_B = np.logaddexp(log_sums_B, _log_sums(scores_BK.astype(np.float64) / temperature))
     gold_logits_B = gold_scores_B.astype(np.float64) / temperature
@@ -220,17 +264,3 @@ def padded(golds: Golds) -> Ints:
     for row, some in enumerate(golds):
         table[row, : len(some)] = some
     return table
-
-
-def measures(ranking: Ranking) -> dict[str, float]:
-    """recall@k for each of ``RECALL_AT``, mrr@10, and the mean margin gold minus hardest negative.
-
-    A query counts for recall@k when one of its golds is among the best k. The
-    ranking must be at least 100 deep.
-    """
-    values = {f"recall@{k}": float((ranking.ranks_B <= k).mean()) for k in RECALL_AT}
-    reciprocal = np.where(ranking.ranks_B <= MRR_AT, 1.0 / ranking.ranks_B, 0.0)
-    values[f"mrr@{MRR_AT}"] = float(reciprocal.mean())
-    margins = ranking.gold_scores_B - ranking.negative_scores_B
-    values["margin"] = float(np.nanmean(margins)) if not np.isnan(margins).all() else float("nan")
-    return values

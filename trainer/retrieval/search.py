@@ -16,15 +16,21 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from trainer.recipes.search_process import Home
+from trainer.retrieval.index_settings import FLAT, Index, IndexSettings
 from trainer.retrieval.own_process import OwnSearch
-from trainer.retrieval.ranking import Floats, Pool
+from trainer.retrieval.portions import grow
+from trainer.retrieval.ranking import Floats, Tell
 
 
 class Search(Protocol):
     """Makes pools of documents that can be searched."""
 
-    def pool(self, documents_MD: Floats) -> AbstractContextManager[Pool]:
+    def pool(
+        self, documents_MD: Floats, settings: IndexSettings = FLAT, *, tell: Tell | None = None
+    ) -> AbstractContextManager[Index]:
         """A pool of unit-norm float32 documents, for as long as the context lasts.
+
+        ``tell`` is called with the fraction of an approximate index that is built.
 
         Raises:
             ValueError: the pool is empty or not a float32 matrix.
@@ -44,13 +50,23 @@ class SharedSearch:
         self._platform = platform
 
     @contextmanager
-    def pool(self, documents_MD: Floats) -> Iterator[Pool]:
+    def pool(
+        self, documents_MD: Floats, settings: IndexSettings = FLAT, *, tell: Tell | None = None
+    ) -> Iterator[Index]:
         """See :meth:`Search.pool`."""
         exact: Any = importlib.import_module("trainer.retrieval.exact")
         if self._platform == "darwin":
             exact.limit_threads(1)
-        index: Pool = exact.ExactIndex(documents_MD)
-        yield index
+        if settings.kind == "flat":
+            index: Index = exact.ExactIndex(documents_MD)
+            yield index
+            return
+        exact.check_pool(documents_MD)
+        approximate: Any = importlib.import_module("trainer.retrieval.approximate")
+        num_documents, length = documents_MD.shape
+        grown = approximate.ApproximateIndex(settings, num_documents=num_documents, length=length)
+        grow(grown, documents_MD, settings, tell=tell)
+        yield grown
 
     def close(self) -> None:
         """Nothing is held."""

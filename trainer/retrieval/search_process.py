@@ -18,13 +18,14 @@ import queue
 import selectors
 import sys
 import threading
+from pathlib import Path
 from typing import IO, Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from trainer.retrieval.exchange import mapped, write_arrays
-from trainer.retrieval.ranking import Pool
+from trainer.retrieval.index_settings import IndexSettings
 
 _LOOK_EVERY_S: Final = 1.0
 
@@ -36,21 +37,42 @@ class _Server:
         self._given = given
         self._found = found
         self._exact: Any = importlib.import_module("trainer.retrieval.exact")
-        self._index: Pool | None = None
+        self._index: Any = None
 
     def answer(self, request: dict[str, Any]) -> dict[str, Any]:
         """Do what ``request`` asks."""
-        if request["do"] == "index":
+        do = request["do"]
+        if do in ("index", "make"):
             self._index = None  # the old pool goes before the new one takes its room
-            self._index = self._exact.ExactIndex(self._vectors(request))
-        elif request["do"] == "search":
-            if self._index is None:
-                raise LookupError("there is no pool to search")
-            queries_BD = np.array(self._vectors(request))
-            write_arrays(self._found, self._index.search(queries_BD, k=request["k"]))
-        else:
+            self._index = (
+                self._made(request) if do == "make" else self._exact.ExactIndex(self._vectors(request))
+            )
+        elif do == "forget":
             self._index = None
-        return {"done": request["do"]}
+        elif self._index is None:
+            raise LookupError("there is no pool to search")
+        elif do in ("learn", "add"):
+            getattr(self._index, do)(self._vectors(request))
+        elif do == "write":
+            self._index.write(Path(request["path"]))
+        else:
+            self._find(request)
+        return {"done": do}
+
+    def _indexed(self, request: dict[str, Any]) -> Any:
+        return self._exact.ExactIndex(self._vectors(request))
+
+    def _made(self, request: dict[str, Any]) -> Any:
+        approximate: Any = importlib.import_module("trainer.retrieval.approximate")
+        settings = IndexSettings(**request["settings"])
+        return approximate.ApproximateIndex(settings, num_documents=request["rows"], length=request["length"])
+
+    def _find(self, request: dict[str, Any]) -> None:
+        queries_BD = np.array(self._vectors(request))
+        if request["do"] == "time":
+            write_arrays(self._found, [self._index.latencies(queries_BD, k=request["k"])])
+        else:
+            write_arrays(self._found, self._index.search(queries_BD, k=request["k"]))
 
     def _vectors(self, request: dict[str, Any]) -> NDArray[np.float32]:
         return mapped(self._given, (request["rows"], request["length"]), np.float32)

@@ -48,6 +48,10 @@ def test_vectors_have_no_words_to_leave_out() -> None:
     assert after(Rung.SHORTER, document_tower="identity") == []
 
 
+def test_an_encoder_reads_fewer_tokens() -> None:
+    assert after(Rung.SHORTER, model="scratch", max_length=80) == [{"max_length": 40}, {"max_length": 20}]
+
+
 def test_evaluation_is_left_to_the_end_where_nothing_else_hangs_on_it() -> None:
     assert after(Rung.EVALUATION_OFF) == [{"eval_every": 10_000_000}]
     assert after(Rung.EVALUATION_OFF, patience=3) == []

@@ -2,15 +2,7 @@ import numpy as np
 import pytest
 
 from trainer.retrieval.exact import ExactIndex
-from trainer.retrieval.ranking import (
-    RECALL_AT,
-    Floats,
-    Ranking,
-    compare_with_all,
-    measures,
-    rank,
-    rows_at_once,
-)
+from trainer.retrieval.ranking import Floats, Ranking, compare_with_all, rank, rows_at_once
 
 
 def unit(generator: np.random.Generator, *shape: int) -> Floats:
@@ -26,58 +18,26 @@ def ranked(
     return rank(ExactIndex(documents), queries, documents, golds, k=100, tell=tell)
 
 
-def naive(queries: Floats, documents: Floats, golds: list[list[int]]) -> dict[str, float]:
-    """The measures as their definitions read, one query and one document at a time."""
-    ranks, margins = [], []
-    for query, answers in zip(queries, golds, strict=True):
-        scores = [float(np.dot(query, document)) for document in documents]
-        gold = max(scores[answer] for answer in answers)
-        others = [score for row, score in enumerate(scores) if row not in answers]
-        ranks.append(1 + sum(score >= gold for score in others))
-        margins.append(gold - max(others))
-    values: dict[str, float] = {
-        f"recall@{k}": sum(rank <= k for rank in ranks) / len(ranks) for k in RECALL_AT
-    }
-    values["mrr@10"] = sum(1 / rank for rank in ranks if rank <= 10) / len(ranks)
-    values["margin"] = sum(margins) / len(margins)
-    return values
-
-
-@pytest.mark.parametrize("num_documents", [7, 101, 1500])
-@pytest.mark.parametrize("num_golds", [1, 3])
-def test_the_measures_equal_a_naive_computation(num_documents: int, num_golds: int) -> None:
-    generator = np.random.default_rng(num_documents + num_golds)
-    documents = unit(generator, num_documents, 16)
-    golds = [generator.choice(num_documents, num_golds, replace=False).tolist() for _ in range(60)]
-    noise = unit(generator, 60, 16)
-    queries = np.stack([documents[some[0]] for some in golds]) + 1.2 * noise
-    queries /= np.linalg.norm(queries, axis=1, keepdims=True)
-    found = measures(ranked(documents, queries, golds))
-    assert found == pytest.approx(naive(queries, documents, golds), abs=1e-5)
-
-
-def test_a_collapsed_model_scores_nothing() -> None:
-    documents = np.tile(np.eye(1, 8, dtype=np.float32), (500, 1))
-    ranking = ranked(documents, documents[:20], [[row] for row in range(20)])
-    found = measures(ranking)
-    assert found["recall@100"] == 0.0
-    assert found["mrr@10"] == 0.0
-    assert found["margin"] == 0.0
-
-
-def test_a_perfect_model_scores_everything() -> None:
-    documents = unit(np.random.default_rng(0), 300, 32)
-    ranking = ranked(documents, documents, [[row] for row in range(300)])
-    assert (ranking.ranks_B == 1).all()
-    assert measures(ranking)["recall@1"] == 1.0
-    assert (ranking.rows_BK[:, 0] == np.arange(300)).all()
-
-
 def test_a_pool_of_golds_only_has_no_margin() -> None:
     documents = unit(np.random.default_rng(0), 2, 8)
     ranking = ranked(documents, documents[:1], [[0, 1]])
     assert ranking.ranks_B.tolist() == [1]
-    assert np.isnan(measures(ranking)["margin"])
+    assert np.isnan(ranking.negative_scores_B).all()
+    assert np.isnan(ranking.hard_negative_scores_B).all()
+    assert ranking.ndcg_B.tolist() == [1.0]
+
+
+def test_only_as_many_documents_are_kept_as_are_asked_for_and_the_ranks_are_the_same() -> None:
+    generator = np.random.default_rng(0)
+    documents, queries = unit(generator, 300, 8), unit(generator, 40, 8)
+    golds = [[row] for row in range(40)]
+    whole = rank(ExactIndex(documents), queries, documents, golds, k=100, tell=lambda fraction: None)
+    short = rank(
+        ExactIndex(documents), queries, documents, golds, k=100, tell=lambda fraction: None, num_kept=10
+    )
+    assert short.rows_BK.shape == short.scores_BK.shape == (40, 10)
+    assert (short.rows_BK == whole.rows_BK[:, :10]).all()
+    assert (short.ranks_B == whole.ranks_B).all()
 
 
 def test_ranking_tells_how_far_it_is() -> None:

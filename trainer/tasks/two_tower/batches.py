@@ -22,7 +22,6 @@ from torch import Tensor
 from trainer.datasets.records import DatasetError
 from trainer.datasets.splitting import numbered
 from trainer.tasks.two_tower.features import Ints
-from trainer.tasks.two_tower.losses import chance_loss
 from trainer.tasks.two_tower.material import Material
 
 _ORDER, _NOISE, _SUBSET = 1, 2, 3  # streams of random numbers that must not be the same
@@ -39,7 +38,7 @@ class Batch:
         document: arguments of the document tower, N rows: the pairs' own, then further negatives.
         documents_N: the documents' numbers.
         masked_BN: where a candidate also answers the query; None when nowhere.
-        chance_loss: what guessing costs here, in nats.
+        near_miss_share: share of the pairs that bring a near miss of their own; None while nobody mines.
     """
 
     rows_B: Ints
@@ -47,7 +46,7 @@ class Batch:
     document: tuple[Tensor, ...]
     documents_N: Ints
     masked_BN: Tensor | None
-    chance_loss: float
+    near_miss_share: float | None
 
     def __len__(self) -> int:
         return len(self.rows_B)
@@ -61,8 +60,8 @@ class SamplerSettings:
     max_pairs: int
     train_fraction: float
     group_negatives: int
-    symmetric: bool
     seed: int
+    mined_share: float = 1.0
 
 
 class Sampler:
@@ -95,18 +94,19 @@ class Sampler:
         """All documents that answer the query of pair ``row``."""
         return self._golds[int(self._material.query_of_N[row])]
 
-    def batches(self, epoch: int, *, start: int, mined: Ints | None) -> Iterator[Batch]:
-        """The batches of ``epoch`` from number ``start`` on.
+    def batches(self, epoch: int, *, start: int, mined: Ints | None, every: int = 1) -> Iterator[Batch]:
+        """The batches of ``epoch`` from number ``start`` on; with ``every`` 2 each second of them.
 
         ``mined`` has shape (len(train_rows), K): row i holds the documents
         mined for ``train_rows[i]``, -1 for none.
         """
         order = np.random.default_rng([self._settings.seed, _ORDER, epoch]).permutation(len(self.train_rows))
-        for number in range(start, self.num_batches()):
+        for number in range(start, self.num_batches(), every):
             places = order[number * self.batch_size : (number + 1) * self.batch_size]
             noise = np.random.default_rng([self._settings.seed, _NOISE, epoch, number])
-            mined_here = _EMPTY if mined is None else mined[places].ravel()
-            yield self._batch(self.train_rows[places], mined_here, noise)
+            yield self._batch(
+                self.train_rows[places], None if mined is None else self._chosen(mined[places], noise), noise
+            )
 
     def matched(self, mined: Ints, mined_for: Ints) -> Ints:
         """What was mined for the ascending rows ``mined_for``, for the rows of this sampler instead.
@@ -137,22 +137,28 @@ class Sampler:
         masked[diagonal, diagonal] = False
         return torch.from_numpy(masked) if masked.any() else None
 
-    def _batch(self, rows: Ints, mined: Ints, noise: np.random.Generator) -> Batch:
+    def _chosen(self, mined_BK: Ints, noise: np.random.Generator) -> Ints:
+        """The near misses of those pairs of a batch that bring them along."""
+        share = self._settings.mined_share
+        if share >= 1.0:
+            return mined_BK
+        brings_B = noise.random(len(mined_BK)) < share
+        return np.where(brings_B[:, None], mined_BK, -1)
+
+    def _batch(self, rows: Ints, mined_BK: Ints | None, noise: np.random.Generator) -> Batch:
         material = self._material
         positives = material.document_of_N[rows]
+        mined = _EMPTY if mined_BK is None else mined_BK.ravel()
         further = np.concatenate([mined, self._group_picks(rows, noise)])
         further = np.setdiff1d(further[further >= 0], positives)
         documents = np.concatenate([positives, further])
-        masked = self.masked(rows, documents)
         return Batch(
             rows_B=rows,
             query=material.queries.take(rows, noise=noise),
             document=material.documents.take(documents, noise=noise),
             documents_N=documents,
-            masked_BN=masked,
-            chance_loss=chance_loss(
-                len(rows), len(further), masked_BN=masked, symmetric=self._settings.symmetric
-            ),
+            masked_BN=self.masked(rows, documents),
+            near_miss_share=None if mined_BK is None else float((mined_BK >= 0).any(axis=1).mean()),
         )
 
     def _group_picks(self, rows: Ints, noise: np.random.Generator) -> Ints:

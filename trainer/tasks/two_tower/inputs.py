@@ -81,6 +81,11 @@ class VectorInputs:
     def __len__(self) -> int:
         return len(self._vectors)
 
+    @property
+    def length(self) -> int:
+        """Of a vector."""
+        return int(self._vectors.shape[-1])
+
     def take(self, rows: Ints, *, noise: np.random.Generator | None = None) -> tuple[Tensor, ...]:
         """The vectors of ``rows``, and where the tower drops units a seed (B,) for each row."""
         vectors = self._vectors_of(rows)
@@ -91,6 +96,19 @@ class VectorInputs:
     def part(self, arguments: tuple[Tensor, ...], rows: slice) -> tuple[Tensor, ...]:
         """The vectors and seeds of ``rows``."""
         return tuple(tensor[rows] for tensor in arguments)
+
+    def extended(self, further: NDArray[np.float32]) -> VectorInputs:
+        """The same with ``further`` vectors (N, D) behind, as rows of their own."""
+        return VectorInputs(
+            np.concatenate([self._vectors.numpy(), further]),
+            has_dropout=self._has_dropout,
+            pin_memory=self._pin_memory,
+        )
+
+    def array(self) -> NDArray[np.float32]:
+        """All vectors, not to be written to."""
+        vectors: NDArray[np.float32] = self._vectors.numpy()
+        return vectors
 
     def _vectors_of(self, rows: Ints) -> Tensor:
         if len(rows) and rows[-1] - rows[0] == len(rows) - 1 and bool((np.diff(rows) == 1).all()):

@@ -1,16 +1,19 @@
-"""InfoNCE: the query must pick its document out of all documents of the batch.
+"""InfoNCE: the query must pick its document out of all documents of the batch, and of those kept beside it.
 
 Shape suffixes: B pairs of the batch, M further negatives, N = B + M
-candidates, D length of the vectors.
+candidates, K vectors of a memory bank, D length of the vectors.
 """
 
 from __future__ import annotations
 
 import math
 
+import numpy as np
 import torch
 import torch.nn.functional as F  # noqa: N812
 from torch import Tensor
+
+from trainer.tasks.two_tower.memory_bank import BankNegatives
 
 
 def info_nce(
@@ -19,8 +22,10 @@ def info_nce(
     *,
     extra_MD: Tensor | None = None,
     masked_BN: Tensor | None = None,
+    bank: BankNegatives | None = None,
     temperature: float = 0.05,
     symmetric: bool = False,
+    margin: float = 0.0,
 ) -> Tensor:
     """Return the mean InfoNCE loss of aligned query/document pairs.
 
@@ -30,11 +35,14 @@ def info_nce(
         extra_MD: further documents, negatives for every query; None for none.
         masked_BN: bool, shape (B, N); true where a candidate is no negative
             for the query because it answers it too. The positive is never masked.
+        bank: further negatives that nothing is passed back through; None for none.
         temperature: softmax temperature, dimensionless, > 0.
         symmetric: take the mean with the loss of each document finding its
             query among the B queries.
+        margin: in logits (cosines / temperature); each query adds what its
+            positive lacks to be this much above its best negative.
     Returns:
-        Scalar tensor in nats; see :func:`chance_loss` for what guessing costs.
+        Scalar tensor in nats; see :func:`chance_loss`.
     Raises:
         ValueError: shapes differ, or temperature is not positive.
     Source:
@@ -50,23 +58,57 @@ def info_nce(
         logits_BN = logits_BN.masked_fill(masked_BN, -math.inf)
     num_pairs = len(query_BD)
     target_B = torch.arange(num_pairs, device=query_BD.device)
-    loss = F.cross_entropy(logits_BN, target_B)
+    all_BN = logits_BN
+    if bank is not None:
+        kept_BK = (query_BD @ bank.vectors_KD.T / temperature).masked_fill(bank.closed_BK, -math.inf)
+        all_BN = torch.cat([logits_BN, kept_BK], dim=1)
+    loss = F.cross_entropy(all_BN, target_B)
     if symmetric:
         loss = (loss + F.cross_entropy(logits_BN[:, :num_pairs].T, target_B)) / 2
-    return loss
+    return loss + _hinge(all_BN, margin) if margin > 0 else loss
+
+
+def _hinge(logits_BN: Tensor, margin: float) -> Tensor:
+    """What positives, on the diagonal, lack on average to be ``margin`` above the best other candidate."""
+    positive_B = logits_BN.diagonal()
+    own_BN = torch.zeros_like(logits_BN, dtype=torch.bool)
+    own_BN.fill_diagonal_(True)
+    best_B = logits_BN.masked_fill(own_BN, -math.inf).amax(dim=1)
+    return F.relu(margin - positive_B + best_B).mean()
 
 
 def chance_loss(
-    num_pairs: int, num_extra: int, *, masked_BN: Tensor | None = None, symmetric: bool = False
+    num_pairs: int,
+    num_extra: int,
+    *,
+    masked_BN: Tensor | None = None,
+    bank: BankNegatives | None = None,
+    symmetric: bool = False,
+    margin: float = 0.0,
 ) -> float:
     """What guessing costs in nats: the mean of ln(1 + negatives) over queries.
 
-    With ``symmetric`` the mean of both directions, as the loss is.
+    That is the loss of vectors that are all alike, so ``margin`` (in logits)
+    comes on top. With ``symmetric`` the mean of both directions, as the loss is.
     """
-    if masked_BN is None:
-        forward, backward = math.log(num_pairs + num_extra), math.log(num_pairs)
-    else:
+    backward = math.log(num_pairs)
+    open_B = np.full(1, num_pairs + num_extra, dtype=np.int64)
+    if masked_BN is not None:
         open_BN = ~masked_BN
-        forward = float(open_BN.sum(dim=1).double().log().mean())
+        open_B = open_BN.sum(dim=1).numpy()
         backward = float(open_BN[:, :num_pairs].sum(dim=0).double().log().mean())
-    return (forward + backward) / 2 if symmetric else forward
+    if bank is not None:
+        open_B = open_B + bank.num_open_B
+    forward = float(np.log(open_B).mean())
+    base = (forward + backward) / 2 if symmetric else forward
+    return base + margin * float((open_B > 1).mean())
+
+
+def mean_negatives(
+    num_pairs: int, num_extra: int, *, masked_BN: Tensor | None, bank: BankNegatives | None
+) -> float:
+    """How many negatives a query has on average, whatever they are."""
+    candidates = float(num_pairs + num_extra)
+    if masked_BN is not None:
+        candidates -= float(masked_BN.sum()) / num_pairs
+    return candidates - 1.0 + (0.0 if bank is None else float(bank.num_open_B.mean()))

@@ -5,6 +5,8 @@ Shape suffixes: N rows, D length of the vectors.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import torch
 from numpy.typing import NDArray
@@ -15,7 +17,14 @@ from trainer.datasets.records import DatasetError
 from trainer.recipes.two_tower import TwoTowerParams
 from trainer.tasks.two_tower.features import Ints
 from trainer.tasks.two_tower.inputs import Inputs
-from trainer.tasks.two_tower.towers import BagTower, GruTower, IdentityTower, LinearTower, make_table
+from trainer.tasks.two_tower.towers import (
+    BagTower,
+    GruTower,
+    IdentityTower,
+    LinearTower,
+    MlpTower,
+    make_table,
+)
 
 
 class TwoTowers:
@@ -78,30 +87,52 @@ def text_towers(params: TwoTowerParams, device: torch.device) -> TwoTowers:
 def vector_towers(
     params: TwoTowerParams, *, query_dim: int, document_dim: int, device: torch.device
 ) -> TwoTowers:
-    """A GRU over query vectors, and a linear layer or nothing over document vectors.
+    """Towers over vectors; with ``share_towers`` one mlp reads both sides.
 
     Raises:
-        DatasetError: an identity document tower is asked for, but the lengths differ.
+        DatasetError: the towers asked for do not fit the vectors.
     """
     dim = params.dim
+    document: nn.Module
     if params.document_tower == "identity":
-        if dim != document_dim:
-            raise DatasetError(
-                f"document_vectors have length {document_dim} and dim is {dim}; an identity document tower "
-                f"needs both equal: set dim to {document_dim}, or document_tower to linear"
-            )
-        document: nn.Module = IdentityTower()
+        _check_identity("document", document_dim, dim, "linear")
+        document = IdentityTower()
+    elif params.document_tower == "mlp":
+        document = MlpTower(document_dim, hidden_dim=params.hidden_dim, dim=dim)
     else:
         document = LinearTower(document_dim, dim=dim)
-    query = GruTower(
+    if params.share_towers and (params.query_tower, params.document_tower) == ("mlp", "mlp"):
+        if query_dim != document_dim:
+            raise DatasetError(
+                f"query_vectors have length {query_dim} and document_vectors {document_dim}, so one mlp "
+                "cannot read both: switch share_towers off"
+            )
+        return TwoTowers(document, document, device=device)
+    return TwoTowers(_query_tower(params, query_dim), document, device=device)
+
+
+def _query_tower(params: TwoTowerParams, query_dim: int) -> nn.Module:
+    if params.query_tower == "identity":
+        _check_identity("query", query_dim, params.dim, "mlp")
+        return IdentityTower()
+    if params.query_tower == "mlp":
+        return MlpTower(query_dim, hidden_dim=params.hidden_dim, dim=params.dim)
+    return GruTower(
         query_dim,
         hidden_dim=params.hidden_dim,
-        dim=dim,
+        dim=params.dim,
         num_layers=params.num_layers,
         bidirectional=params.bidirectional,
         dropout=params.dropout,
     )
-    return TwoTowers(query, document, device=device)
+
+
+def _check_identity(side: str, length: int, dim: int, instead: str) -> None:
+    if length != dim:
+        raise DatasetError(
+            f"{side}_vectors have length {length} and dim is {dim}; an identity {side} tower "
+            f"needs both equal: set dim to {length}, or {side}_tower to {instead}"
+        )
 
 
 def build_optimizers(towers: TwoTowers, params: TwoTowerParams) -> list[Optimizer]:
@@ -119,7 +150,20 @@ def build_optimizers(towers: TwoTowers, params: TwoTowerParams) -> list[Optimize
     elif tables:
         optimizers.append(AdamW(list(tables.values()), lr=params.embedding_learning_rate, weight_decay=0.0))
     if dense:
-        optimizers.append(
-            AdamW(list(dense.values()), lr=params.learning_rate, weight_decay=params.weight_decay)
-        )
+        optimizers.append(AdamW(_rate_groups(towers, dense, params), weight_decay=params.weight_decay))
     return optimizers
+
+
+def _rate_groups(
+    towers: TwoTowers, dense: dict[int, nn.Parameter], params: TwoTowerParams
+) -> list[dict[str, Any]]:
+    """Weights that were trained before take smaller steps than those that begin here."""
+    known: dict[int, nn.Parameter] = {}
+    for tower in towers.modules().values():
+        if getattr(tower, "is_pretrained", False):
+            known.update((id(one), one) for one in tower.get_submodule("encoder").parameters())
+    rest = [parameter for key, parameter in dense.items() if key not in known]
+    groups = [{"params": rest, "lr": params.learning_rate}]
+    if known:
+        groups.append({"params": list(known.values()), "lr": params.encoder_learning_rate})
+    return groups

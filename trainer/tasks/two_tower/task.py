@@ -1,15 +1,14 @@
 """Two-tower retrieval as the engine sees it: batches, loss, mining, evaluation, probes.
 
-Shape suffixes: B pairs of a batch, N candidates, D length of the vectors, K
-mined documents per training row.
+Shape suffixes: B pairs of a batch, N candidates, D length of the vectors.
 """
 
 from __future__ import annotations
 
 import dataclasses
-import logging
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
@@ -19,21 +18,25 @@ from torch.optim import Optimizer
 
 from trainer.datasets.records import DatasetError, Tell
 from trainer.engine.task import LossOutput, ProbeAnswers
+from trainer.protocol.run_folder import RunSpec
 from trainer.recipes.search_process import home_of_search
 from trainer.recipes.two_tower import TwoTowerParams
-from trainer.retrieval.mining import mine_near_misses
-from trainer.retrieval.ranking import RECALL_AT, Floats, Ints, measures, rank
+from trainer.retrieval.ranking import Floats, Ints
 from trainer.retrieval.search import Search, open_search
 from trainer.tasks.two_tower.batches import Batch, Sampler, SamplerSettings
-from trainer.tasks.two_tower.losses import info_nce
+from trainer.tasks.two_tower.evaluation import evaluate, index_settings
+from trainer.tasks.two_tower.export import Trained, asked_rows, write_export
+from trainer.tasks.two_tower.floors import Floors
+from trainer.tasks.two_tower.losses import chance_loss, info_nce, mean_negatives
 from trainer.tasks.two_tower.material import Material
+from trainer.tasks.two_tower.memory_bank import BankNegatives, MemoryBank
 from trainer.tasks.two_tower.model import TwoTowers, build_optimizers
+from trainer.tasks.two_tower.near_misses import NearMisses, Supplied
 from trainer.tasks.two_tower.parts import Side
 from trainer.tasks.two_tower.probes import answer_probes, choose_probes, describe_probes
 
-log = logging.getLogger(__name__)
 _CHUNK: Final = 1024
-_MINING, _EVALUATING = 4, 5  # streams of random numbers, beside those of the sampler
+_EVALUATING: Final = 5  # stream of random numbers, beside those of the sampler and of mining
 
 
 class TwoTowerTask:
@@ -42,7 +45,13 @@ class TwoTowerTask:
     name = "retrieval"
 
     def __init__(
-        self, material: Material, towers: TwoTowers, params: TwoTowerParams, *, search: Search | None = None
+        self,
+        material: Material,
+        towers: TwoTowers,
+        params: TwoTowerParams,
+        *,
+        search: Search | None = None,
+        supplied: Supplied | None = None,
     ) -> None:
         """Prepare.
 
@@ -51,6 +60,7 @@ class TwoTowerTask:
             towers: what is trained.
             params: the recipe's parameters.
             search: who searches for mining and evaluation; None for what ``params.search_process`` asks for.
+            supplied: near misses and documents that files bring along.
 
         Raises:
             DatasetError: fewer than two pairs are left to train on.
@@ -58,17 +68,7 @@ class TwoTowerTask:
         self._material = material
         self._towers = towers
         self._params = params
-        self._sampler = Sampler(
-            material,
-            SamplerSettings(
-                batch_size=params.batch_size,
-                max_pairs=params.max_pairs,
-                train_fraction=params.train_fraction,
-                group_negatives=params.group_negatives,
-                symmetric=params.symmetric,
-                seed=params.seed,
-            ),
-        )
+        self._sampler = Sampler(material, _sampler_settings(params))
         self._search = search or open_search(home_of_search(params.search_process, platform=sys.platform))
         self._chunk = min(_CHUNK, params.micro_batch_size or _CHUNK)
         self._optimizers = build_optimizers(towers, params)
@@ -76,7 +76,21 @@ class TwoTowerTask:
             raise DatasetError(
                 "neither tower has anything to train; choose a document tower other than identity"
             )
-        self._mined: Ints | None = None
+        self._near_misses = NearMisses(
+            material,
+            self._sampler,
+            towers,
+            params,
+            search=self._search,
+            chunk=self._chunk,
+            supplied=supplied,
+        )
+        self._bank = _bank(material, towers, params)
+        # what an identity tower has made never ages
+        self._bank_from_epoch = params.memory_bank_from_epoch if list(towers.document.parameters()) else 0
+        self._epoch = 0
+        self._margin = params.margin / (params.temperature if params.margin_unit == "cosine" else 1.0)
+        self._floors = Floors(params)
         self._probe_rows = choose_probes(material, count=params.num_probes, seed=params.seed)
         self._pool = self._evaluation_pool()
         self._pool_vectors: tuple[tuple[int, ...], Floats] | None = None
@@ -103,13 +117,14 @@ class TwoTowerTask:
         """Whole batches of an epoch, the same for every epoch."""
         return self._sampler.num_batches()
 
-    def micro_batches(self, epoch: int, *, start: int) -> Iterator[Batch]:
+    def micro_batches(self, epoch: int, *, start: int, every: int = 1) -> Iterator[Batch]:
         """The batches of ``epoch`` from number ``start`` on, deterministic in (seed, epoch, number)."""
         self._towers.train()
-        return self._sampler.batches(epoch, start=start, mined=self._mined)
+        self._epoch = epoch
+        return self._sampler.batches(epoch, start=start, every=every, mined=self._near_misses.mined)
 
     def loss(self, micro_batch: Batch) -> LossOutput:
-        """InfoNCE of one batch; in-batch, same-group and mined documents are its negatives."""
+        """InfoNCE of one batch; in-batch, same-group, mined and kept documents are its negatives."""
         towers = self._towers
         query_BD = towers.query(*towers.to_device(micro_batch.query))
         document_ND = towers.document(*towers.to_device(micro_batch.document))
@@ -132,37 +147,31 @@ class TwoTowerTask:
 
     def begin_epoch(self, epoch: int, tell: Tell) -> None:
         """Look for new near misses when this epoch is due for them."""
-        params = self._params
-        since_first = epoch - params.mine_from_epoch
-        if params.mined_negatives == 0 or since_first < 0:
-            return
-        if self._mined is not None and since_first % params.mine_every != 0:
-            return
-        self._mined = self._mine(epoch, tell)
+        self._floors.begin_epoch(epoch)
+        self._near_misses.begin_epoch(epoch, tell)
 
     def evaluate(self, tell: Tell) -> dict[str, float]:
-        """recall@1…100, mrr@10, margin and loss on the held-out pairs.
+        """Measures of the held-out pairs (see :mod:`trainer.tasks.two_tower.evaluation`), loss and chance.
 
-        The loss is that of training, over batches of held-out pairs, so it is
-        comparable with the training loss when in-batch negatives are the only ones.
+        The loss is that of training, over batches of held-out pairs with in-batch negatives
+        alone: compare it with the training loss by what each lies below its own chance level.
         """
         tell("reading held-out documents", 0.0)
         documents = self._document_vectors()
         rows = self._material.split.held_out
         tell("reading held-out queries", 0.5)
         queries = self._query_vectors(rows)
-        tell("searching", 0.8)
-        golds = self._pool_golds(rows)
-        with self._search.pool(documents) as pool:
-            ranking = rank(
-                pool,
-                queries,
-                documents,
-                golds,
-                k=max(RECALL_AT),
-                tell=lambda fraction: tell("searching", 0.8 + 0.2 * fraction),
-            )
-        return {**measures(ranking), "loss": self._held_out_loss(rows, queries, documents)}
+        found = evaluate(
+            self._search,
+            queries,
+            documents,
+            self._pool_golds(rows),
+            settings=index_settings(self._params),
+            tell=lambda detail, fraction: tell(detail, 0.7 + 0.3 * fraction),
+        )
+        found |= self._held_out_loss(rows, queries, documents)
+        self._floors.look(found)
+        return found
 
     def probes(self) -> list[dict[str, Any]]:
         """The fixed held-out examples."""
@@ -179,12 +188,37 @@ class TwoTowerTask:
             temperature=self._params.temperature,
         )
 
+    def export(self, folder: Path, *, run: RunSpec, step: int, metrics: dict[str, float], tell: Tell) -> None:
+        """Leave towers, documents and index in ``folder``; see :mod:`trainer.tasks.two_tower.export`.
+
+        Raises:
+            OSError: there is no room.
+        """
+        if not self._params.export:
+            return
+        material, towers = self._material, self._towers
+        tell("reading all documents", 0.1)
+        every = np.arange(len(material.document_ids), dtype=np.int64)
+        documents = towers.vectors(towers.document, material.documents, every, chunk=self._chunk)
+        queries = self._query_vectors(asked_rows(material.split.held_out))
+        write_export(
+            folder,
+            Trained(self._params, material, towers.modules(), queries, documents),
+            run=run,
+            step=step,
+            metrics=metrics,
+            search=self._search,
+            settings=index_settings(self._params),
+            tell=tell,
+        )
+
     def state_dict(self) -> dict[str, Any]:
-        """The mined documents, the pairs they were mined for, and the dataset they belong to."""
+        """The near misses, the memory bank, and the dataset they belong to."""
         return {
             "content_hash": self._material.content_hash,
-            "mined": None if self._mined is None else torch.from_numpy(self._mined),
-            "mined_for": None if self._mined is None else torch.from_numpy(self._sampler.train_rows),
+            **self._near_misses.state_dict(),
+            "bank": None if self._bank is None else self._bank.state_dict(),
+            "floors": self._floors.state_dict(),
         }
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
@@ -198,35 +232,46 @@ class TwoTowerTask:
                 f"{self._material.name} has changed since the checkpoint was written, so the run cannot go "
                 "on as if nothing had happened; put the old file back, or start a new run"
             )
-        if state["mined"] is not None:
-            mined_for = state["mined_for"].numpy()
-            self._mined = self._sampler.matched(state["mined"].numpy(), mined_for)
-            if not np.array_equal(mined_for, self._sampler.train_rows):
-                kept = int(np.isin(self._sampler.train_rows, mined_for).sum())
-                log.info(
-                    "mined negatives of the checkpoint are kept for %d of %d pairs: it trained on others",
-                    kept,
-                    len(mined_for),
-                )
-        else:
-            self._mined = None
+        self._near_misses.load_state_dict(state)
+        self._floors.load_state_dict(state.get("floors", {}))
+        if self._bank is not None and state.get("bank") is not None:
+            self._bank.load_state_dict(state["bank"])
 
     def _loss_of(self, batch: Batch, query_BD: Tensor, document_ND: Tensor) -> LossOutput:
-        num_pairs, masked_BN = len(batch), batch.masked_BN
+        """The loss against all candidates, after which the bank keeps the batch's own documents."""
+        num_pairs, masked_BN, params = len(batch), batch.masked_BN, self._params
+        num_extra = len(document_ND) - num_pairs
+        bank = self._kept_for(batch)
         loss = info_nce(
             query_BD,
             document_ND[:num_pairs],
-            extra_MD=document_ND[num_pairs:] if len(document_ND) > num_pairs else None,
+            extra_MD=document_ND[num_pairs:] if num_extra else None,
             masked_BN=None if masked_BN is None else masked_BN.to(self._towers.device),
-            temperature=self._params.temperature,
-            symmetric=self._params.symmetric,
+            bank=bank,
+            temperature=params.temperature,
+            symmetric=params.symmetric,
+            margin=self._margin,
         )
-        return LossOutput(
-            loss=loss,
-            chance_loss=batch.chance_loss,
-            num_examples=num_pairs,
-            extra={"negatives": float(len(document_ND) - 1)},
+        if self._bank is not None and self._epoch >= self._bank_from_epoch:
+            self._bank.push(batch.documents_N[:num_pairs], document_ND[:num_pairs])
+        extra = {"negatives": mean_negatives(num_pairs, num_extra, masked_BN=masked_BN, bank=bank)}
+        if batch.near_miss_share is not None:
+            extra["near_miss_share"] = batch.near_miss_share
+        chance = chance_loss(
+            num_pairs,
+            num_extra,
+            masked_BN=masked_BN,
+            bank=bank,
+            symmetric=params.symmetric,
+            margin=self._margin,
         )
+        return LossOutput(loss=loss, chance_loss=chance, num_examples=num_pairs, extra=extra)
+
+    def _kept_for(self, batch: Batch) -> BankNegatives | None:
+        if self._bank is None:
+            return None
+        golds = [self._sampler.golds_of(row) for row in batch.rows_B.tolist()]
+        return self._bank.negatives(batch.documents_N, golds)
 
     def _sides(self, batch: Batch, size: int) -> tuple[Side, Side]:
         towers, material = self._towers, self._material
@@ -237,58 +282,34 @@ class TwoTowerTask:
             Side(towers.document, material.documents, document, num_documents, size, towers.to_device),
         )
 
-    def _mine(self, epoch: int, tell: Tell) -> Ints:
-        """Near misses of every training row among the training documents, as document numbers."""
-        material, params = self._material, self._params
-        rows = self._sampler.train_rows
-        pool = np.unique(material.document_of_N[material.split.train])
-        place_of = {document: place for place, document in enumerate(pool.tolist())}
-        golds = [
-            [place_of[document] for document in self._sampler.golds_of(row).tolist()] for row in rows.tolist()
-        ]
-        tell("reading training documents", 0.0)
-        documents = self._towers.vectors(self._towers.document, material.documents, pool, chunk=self._chunk)
-        tell("reading training queries", 0.3)
-        queries = self._query_vectors(rows)
-        tell("looking for near misses", 0.6)
-        with self._search.pool(documents) as searchable:
-            places = mine_near_misses(
-                searchable,
-                queries,
-                documents,
-                golds,
-                depth=params.mine_depth,
-                count=params.mined_negatives,
-                seed=[params.seed, _MINING, epoch],
-                tell=lambda fraction: tell("looking for near misses", 0.6 + 0.4 * fraction),
-            )
-        mined: Ints = np.where(places >= 0, pool[places], -1)
-        return mined
-
-    def _held_out_loss(self, rows: Ints, queries_BD: Floats, documents_MD: Floats) -> float:
-        """Mean InfoNCE over whole batches of ``rows`` in a fixed random order."""
+    def _held_out_loss(self, rows: Ints, queries_BD: Floats, documents_MD: Floats) -> dict[str, float]:
+        """Mean loss over whole batches of ``rows`` in a fixed random order, and what guessing costs there."""
         order = np.random.default_rng([self._params.seed, _EVALUATING]).permutation(len(rows))
         size = min(self._sampler.batch_size, len(rows))
-        losses = []
+        symmetric, margin = self._params.symmetric, self._margin
+        losses, chances = [], []
         for start in range(0, len(rows) - size + 1, size):
             places = order[start : start + size]
             documents = self._material.document_of_N[rows[places]]
+            masked_BN = self._sampler.masked(rows[places], documents)
             loss = info_nce(
                 torch.from_numpy(queries_BD[places]),
                 torch.from_numpy(documents_MD[np.searchsorted(self._pool, documents)]),
-                masked_BN=self._sampler.masked(rows[places], documents),
+                masked_BN=masked_BN,
                 temperature=self._params.temperature,
-                symmetric=self._params.symmetric,
+                symmetric=symmetric,
+                margin=margin,
             )
             losses.append(loss.item())
-        return float(np.mean(losses))
+            chances.append(chance_loss(size, 0, masked_BN=masked_BN, symmetric=symmetric, margin=margin))
+        return {"loss": float(np.mean(losses)), "chance_loss": float(np.mean(chances))}
 
     def _evaluation_pool(self) -> Ints:
         """The documents to search: those of the held-out groups, or all there are."""
         material = self._material
         if self._params.candidates == "all":
             return np.arange(len(material.document_ids), dtype=np.int64)
-        return np.unique(material.document_of_N[material.split.held_out])
+        return np.union1d(material.document_of_N[material.split.held_out], material.bank)
 
     def _pool_golds(self, rows: Ints) -> list[Ints]:
         """For each held-out pair the pool rows that answer its query."""
@@ -306,6 +327,23 @@ class TwoTowerTask:
             )
             self._pool_vectors = (version, vectors)
         return self._pool_vectors[1]
+
+
+def _bank(material: Material, towers: TwoTowers, params: TwoTowerParams) -> MemoryBank | None:
+    if not params.memory_bank:
+        return None
+    return MemoryBank(params.memory_bank, num_documents=len(material.documents), device=towers.device)
+
+
+def _sampler_settings(params: TwoTowerParams) -> SamplerSettings:
+    return SamplerSettings(
+        batch_size=params.batch_size,
+        max_pairs=params.max_pairs,
+        train_fraction=params.train_fraction,
+        group_negatives=params.group_negatives,
+        seed=params.seed,
+        mined_share=params.mined_share,
+    )
 
 
 def _pass_back(output: LossOutput, *, weighed: bool) -> None:

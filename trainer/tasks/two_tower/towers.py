@@ -120,9 +120,29 @@ class LinearTower(nn.Module):
         return F.normalize(projected, dim=-1)
 
 
-class IdentityTower(nn.Module):
-    """Leaves the vectors as they are, but for their length."""
+class MlpTower(nn.Module):
+    """Linear, GELU, layer norm, linear; of a sequence the mean is read."""
 
-    def forward(self, vectors_BD: Tensor) -> Tensor:
-        """Unit vectors (B, D)."""
-        return F.normalize(vectors_BD, dim=-1)
+    def __init__(self, input_dim: int, *, hidden_dim: int, dim: int) -> None:
+        super().__init__()
+        self.inner = nn.Linear(input_dim, hidden_dim)
+        self.norm = nn.LayerNorm(hidden_dim)
+        self.outer = nn.Linear(hidden_dim, dim)
+
+    def forward(self, vectors: Tensor) -> Tensor:
+        """Unit vectors (B, dim) of vectors (B, D) or sequences (B, T, D)."""
+        hidden_BD: Tensor = self.norm(F.gelu(self.inner(_mean(vectors))))
+        projected: Tensor = self.outer(hidden_BD)
+        return F.normalize(projected, dim=-1)
+
+
+class IdentityTower(nn.Module):
+    """Leaves the vectors as they are, but for their length; of a sequence the mean is taken."""
+
+    def forward(self, vectors: Tensor) -> Tensor:
+        """Unit vectors (B, D) of vectors (B, D) or sequences (B, T, D)."""
+        return F.normalize(_mean(vectors), dim=-1)
+
+
+def _mean(vectors: Tensor) -> Tensor:
+    return vectors.mean(dim=1) if vectors.ndim == 3 else vectors

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import sys
+from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import torch
 
-from trainer.datasets import pairs, python_docs, vectors
+from trainer.datasets import pairs, python_docs, vector_bank, vectors
 from trainer.datasets.records import DatasetError, Tell, TextPairs, VectorPairs
-from trainer.engine import devices, seeding
+from trainer.engine import devices, loop_settings, seeding
 from trainer.engine.loop import train as run_loop
 from trainer.engine.task import LoopConfig
 from trainer.environment.loader import read_loader
@@ -20,9 +22,11 @@ from trainer.protocol.events import Phase
 from trainer.protocol.run_folder import RunPaths, RunSpec
 from trainer.recipes.search_process import home_of_search
 from trainer.recipes.two_tower import TwoTowerParams
+from trainer.recipes.two_tower_towers import HASHED_WORDS
 from trainer.retrieval.search import Search, open_search
 from trainer.tasks.two_tower.material import Material, from_texts, from_vectors
 from trainer.tasks.two_tower.model import TwoTowers, text_towers, vector_towers
+from trainer.tasks.two_tower.supplied import supplied_by_files
 from trainer.tasks.two_tower.task import TwoTowerTask
 from trainer.telemetry.controls import Controls
 from trainer.telemetry.reporter import Reporter
@@ -54,6 +58,7 @@ def train(spec: RunSpec, paths: RunPaths, reporter: Reporter, controls: Controls
             device=device,
             tell=tell,
             search=search,
+            columns=spec.columns,
         )
         _describe(task, material, reporter)
         run_loop(
@@ -83,6 +88,7 @@ def load_task(
     device: torch.device,
     tell: Tell,
     search: Search | None = None,
+    columns: Mapping[str, str] | None = None,
 ) -> tuple[TwoTowerTask, Material]:
     """Read ``dataset`` (a built-in name or a path) and build towers for it, seeded.
 
@@ -91,10 +97,18 @@ def load_task(
     Raises:
         DatasetError: the dataset cannot be used.
     """
-    rows = read_dataset(dataset, datasets_dir=datasets_dir, tell=tell)
+    rows = read_dataset(dataset, datasets_dir=datasets_dir, tell=tell, columns=columns)
+    if params.bank_file:
+        rows = _with_bank(rows, Path(dataset).with_name(params.bank_file), tell)
     seeding.seed_everything(params.seed)
     towers: TwoTowers
-    if isinstance(rows, TextPairs):
+    if isinstance(rows, TextPairs) and params.model != HASHED_WORDS:
+        tell("loading transformers", 0.0)
+        encoders: Any = importlib.import_module("trainer.tasks.two_tower.encoders")  # takes seconds
+        material, towers = encoders.encoder_material(
+            rows, params, datasets_dir=datasets_dir, device=device, tell=tell
+        )
+    elif isinstance(rows, TextPairs):
         material = from_texts(rows, params, cache=datasets_dir / _FEATURES_FOLDER, tell=tell)
         towers = text_towers(params, device)
     else:
@@ -106,11 +120,22 @@ def load_task(
             document_dim=rows.document_vectors.shape[1],
             device=device,
         )
-    return TwoTowerTask(material, towers, params, search=search), material
+    material, supplied = supplied_by_files(
+        material, params, dataset=dataset, datasets_dir=datasets_dir, tell=tell
+    )
+    return TwoTowerTask(material, towers, params, search=search, supplied=supplied), material
 
 
-def read_dataset(dataset: str, *, datasets_dir: Path, tell: Tell) -> TextPairs | VectorPairs:
-    """Read a built-in dataset, or a file by the ending of its name.
+def _with_bank(rows: TextPairs | VectorPairs, path: Path, tell: Tell) -> VectorPairs:
+    if isinstance(rows, TextPairs):
+        raise DatasetError(f"{rows.name} holds texts, and {path.name} a bank of vectors; clear bank_file")
+    return vector_bank.with_bank(rows, path, tell)
+
+
+def read_dataset(
+    dataset: str, *, datasets_dir: Path, tell: Tell, columns: Mapping[str, str] | None = None
+) -> TextPairs | VectorPairs:
+    """Read a built-in dataset, or a file by the ending of its name; ``columns`` as in ``RunSpec``.
 
     Raises:
         DatasetError: it does not exist, is of no known kind, or is malformed.
@@ -120,9 +145,9 @@ def read_dataset(dataset: str, *, datasets_dir: Path, tell: Tell) -> TextPairs |
     path = Path(dataset)
     ending = path.suffix.lower()
     if ending in vectors.ENDINGS:
-        return vectors.read(path, tell)
+        return vectors.read(path, tell, columns)
     if ending in pairs.ENDINGS:
-        return pairs.read(path, tell)
+        return pairs.read(path, tell, columns)
     known = ", ".join([*pairs.ENDINGS, *vectors.ENDINGS])
     raise DatasetError(
         f"{dataset}: neither a built-in dataset ({python_docs.NAME}) nor a file ending in {known}"
@@ -131,21 +156,4 @@ def read_dataset(dataset: str, *, datasets_dir: Path, tell: Tell) -> TextPairs |
 
 def loop_config(params: TwoTowerParams, task: TwoTowerTask) -> LoopConfig:
     """The loop's settings; evaluation and checkpoints every 0 steps mean once per epoch."""
-    steps_per_epoch = max(1, -(-task.num_micro_batches(0) // params.accumulate))
-    return LoopConfig(
-        seed=params.seed,
-        num_epochs=params.num_epochs,
-        max_steps=params.max_steps,
-        accumulate=params.accumulate,
-        max_grad_norm=params.max_grad_norm,
-        warmup_steps=params.warmup_steps,
-        schedule=params.schedule,
-        min_lr_fraction=params.min_lr_fraction,
-        eval_every=params.eval_every or steps_per_epoch,
-        checkpoint_every=params.checkpoint_every or steps_per_epoch,
-        keep_checkpoints=params.keep_checkpoints,
-        snapshot_budget=params.snapshot_budget,
-        best_metric=params.best_metric,
-        best_mode="max",
-        patience=params.patience,
-    )
+    return loop_settings.loop_config(params.model_dump(), num_micro_batches=task.num_micro_batches(0))

@@ -84,10 +84,10 @@ def vector_task(**changes: Any) -> tuple[TwoTowerTask, Material]:
     return TwoTowerTask(material, towers, settings), material
 
 
-def train_steps(task: TwoTowerTask, *, epochs: int) -> list[float]:
+def train_steps(task: TwoTowerTask, *, epochs: int, first: int = 0) -> list[float]:
     """A bare loop; the losses of its steps."""
     losses = []
-    for epoch in range(epochs):
+    for epoch in range(first, first + epochs):
         task.begin_epoch(epoch, silent)
         for batch in task.micro_batches(epoch, start=0):
             output = task.loss(batch)

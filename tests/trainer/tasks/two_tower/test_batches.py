@@ -23,7 +23,6 @@ def sampler(material: Material, **changes: Any) -> Sampler:
         "max_pairs": 0,
         "train_fraction": 1.0,
         "group_negatives": 2,
-        "symmetric": True,
         "seed": 3,
     }
     return Sampler(material, SamplerSettings(**{**settings, **changes}))
@@ -35,7 +34,7 @@ def same(one: Batch, two: Batch) -> bool:
         and bool((one.documents_N == two.documents_N).all())
         and all(bool((a == b).all()) for a, b in zip(one.query, two.query, strict=True))
         and all(bool((a == b).all()) for a, b in zip(one.document, two.document, strict=True))
-        and one.chance_loss == two.chance_loss
+        and one.near_miss_share == two.near_miss_share
     )
 
 

@@ -1,6 +1,7 @@
 import dataclasses
 import math
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,7 +17,7 @@ from tests.trainer.tasks.two_tower.small_material import (
 )
 from trainer.datasets.records import DatasetError
 from trainer.engine.task import Task
-from trainer.retrieval.ranking import RECALL_AT
+from trainer.retrieval.measures import CONTAIN_AT, RECALL_AT
 from trainer.tasks.two_tower.material import from_vectors
 from trainer.tasks.two_tower.model import vector_towers
 from trainer.tasks.two_tower.task import TwoTowerTask
@@ -38,7 +39,12 @@ def test_a_text_task_learns_to_find(tmp_path: Path) -> None:
     assert losses[-1] < losses[0] / 2
     assert after["recall@1"] > before["recall@1"] + 0.2
     assert after["loss"] < before["loss"]
-    assert set(after) == {*(f"recall@{k}" for k in RECALL_AT), "mrr@10", "margin", "loss"}
+    assert set(after) == {
+        *(f"recall@{k}" for k in RECALL_AT),
+        *(f"contain@{k}" for k in CONTAIN_AT),
+        *("mrr", "mrr@10", "ndcg@10", "margin", "cos_positive", "cos_hard_negative", "separation"),
+        *("oracle", "loss", "chance_loss", "index_p50_ms", "index_p95_ms"),
+    }
 
 
 @pytest.mark.parametrize("document_tower", ["linear", "identity"])
@@ -47,6 +53,46 @@ def test_a_vector_task_learns_to_find(document_tower: str) -> None:
     before = task.evaluate(silent)["mrr@10"]
     train_steps(task, epochs=20)
     assert task.evaluate(silent)["mrr@10"] > before + 0.2
+
+
+def test_a_bank_of_documents_that_do_not_move_does_no_harm_even_one_way() -> None:
+    settings: dict[str, Any] = {
+        "document_tower": "identity",
+        "dim": 8,
+        "learning_rate": 0.01,
+        "hidden_dim": 32,
+    }
+    found = []
+    for bank in (0, 60):
+        task, _ = vector_task(**settings, memory_bank=bank, symmetric=False)
+        train_steps(task, epochs=20)
+        found.append(task.evaluate(silent)["mrr@10"])
+    assert found[1] > found[0] - 0.1
+
+
+def test_a_one_way_bank_of_a_tower_that_learns_waits_until_it_is_past_its_first_steps(tmp_path: Path) -> None:
+    settings: dict[str, Any] = {"symmetric": False, "embedding_learning_rate": 0.05, "learning_rate": 0.01}
+    found = []
+    for bank in ({}, {"memory_bank": 150}, {"memory_bank": 150, "memory_bank_from_epoch": 0}):
+        task, _ = text_task(tmp_path, **settings, **bank)
+        train_steps(task, epochs=6)
+        found.append(task.evaluate(silent)["mrr@10"])
+    without, waiting, at_once = found
+    assert waiting > without - 0.05
+    assert at_once < without - 0.2, "what the waiting is for"
+
+
+@pytest.mark.parametrize(
+    ("changes", "first"),
+    [({}, 2), ({"memory_bank_from_epoch": 1}, 1), ({"document_tower": "identity", "dim": 8}, 0)],
+)
+def test_the_bank_has_its_negatives_from_its_epoch_on_and_at_once_where_nothing_ages(
+    changes: dict[str, Any], first: int
+) -> None:
+    task, _ = vector_task(memory_bank=60, **changes)
+    for epoch in range(3):
+        negatives = [task.loss(batch).extra["negatives"] for batch in task.micro_batches(epoch, start=0)]
+        assert (negatives[-1] > 30) == (epoch >= first)
 
 
 def test_the_first_loss_is_near_the_chance_line(tmp_path: Path) -> None:
@@ -93,8 +139,7 @@ def test_mining_waits_for_its_epoch_and_repeats_when_due(tmp_path: Path) -> None
     assert task.state_dict()["mined"] is None
     mined = []
     for epoch in (1, 2, 3):
-        train_steps(task, epochs=1)
-        task.begin_epoch(epoch, silent)
+        train_steps(task, epochs=1, first=epoch)
         mined.append(task.state_dict()["mined"].clone())
     assert torch.equal(mined[0], mined[1])
     assert not torch.equal(mined[1], mined[2])

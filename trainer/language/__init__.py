@@ -1,0 +1,1 @@
+"""What both language recipes share: where models and tokenizers come from, token ids on disk, exports."""

@@ -1,0 +1,96 @@
+"""The fixed examples a classifier is asked again and again, and how its answers are written down.
+
+Shape suffixes: B probes, K labels.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import defaultdict
+from typing import Any, Final
+
+import numpy as np
+
+from trainer.engine.task import ProbeAnswers
+from trainer.tasks.text_classification.material import Ints, Material
+from trainer.tasks.text_classification.measures import Floats, losses, measure
+
+MOST_SHOWN: Final = 10  # labels of an answer that are written down, the most probable and the right one
+
+
+def choose_probes(material: Material, *, count: int, seed: int) -> Ints:
+    """Held-out rows, of every label in turn, depending on the seed and the ids only."""
+
+    def order(text: str) -> bytes:
+        return hashlib.blake2b(f"{seed}:{text}".encode(errors="surrogatepass"), digest_size=8).digest()
+
+    by_label: dict[int, list[int]] = defaultdict(list)
+    for row in material.split.held_out.tolist():
+        by_label[int(material.labels_N[row])].append(row)
+    queues = [
+        sorted(rows, key=lambda row: order(material.texts.ids[row]), reverse=True)
+        for _, rows in sorted(by_label.items(), key=lambda entry: order(material.names[entry[0]]))
+    ]
+    chosen: list[int] = []
+    while queues and len(chosen) < count:
+        chosen.extend(queue.pop() for queue in queues[: count - len(chosen)])
+        queues = [queue for queue in queues if queue]
+    return np.array(sorted(chosen), dtype=np.int64)
+
+
+def describe_probes(material: Material, rows: Ints) -> list[dict[str, Any]]:
+    """The probe set as the snapshots carry it, texts whole."""
+    return [
+        {
+            "example_id": material.texts.ids[row],
+            "input": material.texts.texts[row],
+            "expected_output": material.names[int(material.labels_N[row])],
+            "group": material.texts.groups[row],
+            "gold": material.names[int(material.labels_N[row])],
+        }
+        for row in rows.tolist()
+    ]
+
+
+def answer_probes(material: Material, rows: Ints, probabilities_BK: Floats) -> ProbeAnswers:
+    """The answers as columns and outputs.
+
+    ``score`` is the probability of the right label, ``margin`` by how much it
+    beats the best wrong one, ``rank`` its place among all labels; the loss is
+    the cross-entropy in nats, without weights or smoothing.
+    """
+    labels = material.labels_N[rows]
+    places = np.arange(len(rows))
+    right = probabilities_BK[places, labels]
+    others = probabilities_BK.copy()
+    others[places, labels] = -1.0
+    predicted = probabilities_BK.argmax(axis=1)
+    columns = {
+        "loss": losses(probabilities_BK, labels).tolist(),
+        "correct": (predicted == labels).astype(float).tolist(),
+        "score": right.tolist(),
+        "margin": (right - others.max(axis=1)).tolist(),
+        "rank": (1.0 + (probabilities_BK > right[:, None]).sum(axis=1)).tolist(),
+        "confidence": probabilities_BK.max(axis=1).tolist(),
+    }
+    outputs = [
+        {
+            "output": material.names[int(predicted[place])],
+            "probabilities": shown_probabilities(material, probabilities_BK[place], keep=int(labels[place])),
+        }
+        for place in places.tolist()
+    ]
+    found = measure(probabilities_BK, labels)
+    return ProbeAnswers(columns, outputs, summary={"macro_f1": found.macro_f1, "ece": found.ece})
+
+
+def shown_probabilities(material: Material, probabilities: Floats, *, keep: int) -> list[list[str | float]]:
+    """``[label, probability]`` of the most probable labels, most probable first; ``keep`` is among them.
+
+    ``probabilities`` has shape (K,).
+    """
+    order = np.argsort(-probabilities, kind="stable").tolist()
+    shown = order[:MOST_SHOWN]
+    if keep not in shown:
+        shown[-1] = keep
+    return [[material.names[label], round(float(probabilities[label]), 6)] for label in shown]
