@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from trainer.diagnosis.finding import Role, Signature
+from trainer.protocol.rungs import Rung
 
 # read signal by signal in trainer.diagnosis.crashes, where the status and the machine say more
 BUS_ERROR: Final = Signature(
@@ -70,6 +71,37 @@ SIGNATURES: Final = (
         source="https://docs.pytorch.org/docs/stable/elastic/errors.html",
         role=Role.SYMPTOM,
         rank=1,
+    ),
+    Signature(
+        "rank_killed",
+        r"^\s*rank\s+: \d+ \(local_rank: \d+\)\n\s*exitcode\s+: -\d+ \(pid: \d+\).*\n.*\n"
+        r"\s*traceback\s*: Signal \d+ \((?!SIGTERM)SIG\w+\) received by PID \d+",
+        cause="A signal ended one of the processes torchrun had started, and torchrun ended the others.",
+        remedy="The lines name the rank. SIGKILL is mostly the kernel's, for lack of memory: fewer processes "
+        "or smaller batches; SIGSEGV and SIGABRT are a native crash: look at that rank's own last lines.",
+        source="https://docs.pytorch.org/docs/stable/elastic/errors.html",
+        rank=4,
+        rungs=(Rung.RESTART,),
+        anywhere=True,
+    ),
+    Signature(
+        "rank_lost",
+        r"another rank is gone \(|Connection closed by peer \["
+        r"|remote process exited or there was a network error",
+        cause="A process that trained together with this one was gone; this one only noticed it.",
+        remedy="Look at the output of the other ranks: the one that ended first is the cause.",
+        source="docs/ranks.md",
+        role=Role.SYMPTOM,
+        rank=1,
+    ),
+    Signature(
+        "ranks_differ",
+        r"RanksDiffer: rank \d+ differs from rank 0 in its",
+        cause="The processes that train together did not start with the same weights or batches.",
+        remedy="Look whether dataset, model or checkpoint changed during the start; then start it again.",
+        source="docs/ranks.md",
+        rank=6,
+        rungs=(Rung.RESTART,),
     ),
     Signature(
         "leaked_semaphore",

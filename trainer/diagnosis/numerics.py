@@ -69,6 +69,16 @@ SIGNATURES: Final = (
         silent=True,
     ),
     Signature(
+        "below_floors",
+        r"^(?:[\w.]+\.)?BelowFloors:",
+        cause="The run ended itself: its measures stayed below the floors it was given.",
+        remedy="Go back to the best checkpoint with a lower learning rate or easier negatives, lower the "
+        "floors, or set stop_below_floors to false.",
+        source="docs/two-tower-measures.md",
+        role=Role.CAUSE,
+        rank=6,
+    ),
+    Signature(
         "batch_of_one",
         r"Expected more than 1 value per channel when training",
         cause="The last batch holds a single example, which batch normalisation cannot take.",

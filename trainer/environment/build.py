@@ -43,6 +43,7 @@ def build(
     device: str = "auto",
     profile: str = "auto",
     num_concurrent: int = 1,
+    nproc: int = 1,
     physical_cores: int = 1,
     busy_cores: float = 0.0,
     inherited: Mapping[str, str] | None = None,
@@ -59,6 +60,7 @@ def build(
         device: ``auto``, ``cpu``, ``cuda`` or ``mps``, as asked for by the recipe's parameters.
         profile: ``auto``, ``safe`` or ``classic``.
         num_concurrent: how many runs share the machine, >= 1; the cores are divided among them.
+        nproc: how many processes train this run together, >= 1; the run's cores are divided among them.
         physical_cores: cores this process may use, >= 1.
         busy_cores: how many cores others are using just now.
         inherited: the environment to pick allowed names from; nothing else of it gets through.
@@ -73,13 +75,13 @@ def build(
     """
     if profile not in PROFILES:
         raise ValueError(f"profile must be one of {', '.join(PROFILES)}, got {profile!r}")
-    if num_concurrent < 1 or physical_cores < 1:
-        raise ValueError("num_concurrent and physical_cores must be at least 1")
+    if num_concurrent < 1 or physical_cores < 1 or nproc < 1:
+        raise ValueError("num_concurrent, nproc and physical_cores must be at least 1")
     variables = _always() + inherited_variables(platform, inherited or {}) + _identity(run_dir)
-    variables += _threads(platform, profile, num_concurrent, physical_cores, busy_cores)
-    variables += _for_platform(platform, profile, faiss_shares_process)
+    variables += _threads(platform, profile, num_concurrent, nproc, physical_cores, busy_cores)
+    variables += _for_ranks(platform, nproc) + _for_platform(platform, profile, faiss_shares_process)
     variables += _for_device(platform, device, profile, torch_version)
-    variables += _for_loading(platform, device, profile, max(1, physical_cores // num_concurrent))
+    variables += _for_loading(platform, device, profile, max(1, physical_cores // (num_concurrent * nproc)))
     variables = [replace(variable, reference=reference_of(variable.name)) for variable in variables]
     variables = _last_wins(variables)
     variables = _over(variables, _set_by("yours", "set by you", overrides))
@@ -87,8 +89,10 @@ def build(
     return sorted(variables, key=lambda variable: variable.name)
 
 
-def device_conflict(device: str, profile: str) -> str | None:
-    """Why ``device`` cannot be had with ``profile``, in words; None when it can."""
+def device_conflict(device: str, profile: str, *, nproc: int = 1) -> str | None:
+    """Why ``device`` cannot be had with ``profile`` and ``nproc`` processes, in words; None when it can."""
+    if nproc > 1 and device == "mps":
+        return f"an Apple GPU cannot be shared by {nproc} processes; choose device cpu, or nproc 1"
     if profile == "safe" and device in ("cuda", "mps"):
         return f"profile 'safe' trains on the CPU, but the device asked for is {device}; choose auto or cpu"
     return None
@@ -115,7 +119,7 @@ def _identity(run_dir: str | None) -> list[Variable]:
 
 
 def _threads(
-    platform: str, profile: str, num_concurrent: int, physical_cores: int, busy_cores: float
+    platform: str, profile: str, num_concurrent: int, nproc: int, physical_cores: int, busy_cores: float
 ) -> list[Variable]:
     if profile == "classic":
         unequal = _CLASSIC_WARNING + "OMP 4 with MKL 1 means one thread where torch uses MKL"
@@ -126,13 +130,25 @@ def _threads(
     if profile == "safe":
         count, reason = 1, "profile 'safe': one thread cannot deadlock with another"
     else:
-        count = max(1, physical_cores // num_concurrent)
+        count = max(1, physical_cores // (num_concurrent * nproc))
         shared = "one run" if num_concurrent == 1 else f"divided by {num_concurrent} runs"
-        reason = f"{physical_cores} cores, {shared} at a time; equal everywhere, or the lowest rules"
+        each = "" if nproc == 1 else f", divided by its {nproc} processes"
+        reason = f"{physical_cores} cores, {shared} at a time{each}; equal everywhere, or the lowest rules"
     source = "profile" if profile == "safe" else "threads"
     names = _THREAD_NAMES + (("VECLIB_MAXIMUM_THREADS",) if platform == "darwin" else ())
     numbers = [Variable(name, str(count), reason, source) for name in names]
-    return numbers + _waiting(platform, profile, count, physical_cores - busy_cores)
+    return numbers + _waiting(platform, profile, count * nproc, physical_cores - busy_cores)
+
+
+def _for_ranks(platform: str, nproc: int) -> list[Variable]:
+    """What several processes need to find each other, on this machine and nowhere else."""
+    if nproc == 1:
+        return []
+    loopback = "lo0" if platform == "darwin" else "lo"
+    reason = "the processes of the run talk over loopback only: no port of theirs is open to the network"
+    return [
+        Variable(name, loopback, reason, "ranks") for name in ("GLOO_SOCKET_IFNAME", "NCCL_SOCKET_IFNAME")
+    ]
 
 
 def _waiting(platform: str, profile: str, num_threads: int, free_cores: float) -> list[Variable]:

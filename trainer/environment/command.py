@@ -9,14 +9,19 @@ from typing import Final
 CAFFEINATE: Final = "/usr/bin/caffeinate"
 
 
-def command(run_dir: Path | str, attempt: int) -> list[str]:
+def command(run_dir: Path | str, attempt: int, *, nproc: int = 1) -> list[str]:
     """The argument vector that starts attempt ``attempt`` of the run in ``run_dir``.
+
+    With ``nproc`` above 1 it is torchrun that starts, and then so many trainers.
 
     ``-P`` keeps the working directory off the module path: a dataset folder
     with a file ``json.py`` in it must not become code.
     """
     flags = ["-u", "-X", "faulthandler", "-P"]
-    return [sys.executable, *flags, "-m", "trainer.engine", str(run_dir), "--attempt", str(attempt)]
+    of_run = [str(run_dir), "--attempt", str(attempt)]
+    if nproc > 1:
+        return [sys.executable, *flags, "-m", "trainer.engine.torchrun", "--nproc", str(nproc), *of_run]
+    return [sys.executable, *flags, "-m", "trainer.engine", *of_run]
 
 
 def keep_awake(pid: int, *, platform: str = sys.platform, program: str = CAFFEINATE) -> list[str] | None:

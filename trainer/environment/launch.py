@@ -11,6 +11,7 @@ from trainer.environment.cores import usable_cores
 from trainer.environment.installed import torch_version
 from trainer.environment.neighbours import busy_cores
 from trainer.environment.variables import Variable
+from trainer.protocol.rank_files import nproc_of
 from trainer.protocol.run_folder import RunSpec
 from trainer.recipes.search_process import loads_faiss_beside_torch
 
@@ -27,6 +28,7 @@ def launch_variables(
         device=str(spec.params.get("device", "auto")),
         profile=spec.profile,
         num_concurrent=spec.num_concurrent,
+        nproc=1 if spec.script else nproc_of(spec.params),
         physical_cores=usable_cores(),
         busy_cores=busy_cores() if run_dir is not None else 0.0,
         inherited=os.environ,

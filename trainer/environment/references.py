@@ -21,6 +21,7 @@ _TEMPFILE: Final = "https://docs.python.org/3/library/tempfile.html#tempfile.get
 _MPS: Final = "https://docs.pytorch.org/docs/stable/mps_environment_variables.html"
 _LOADER: Final = "https://docs.pytorch.org/docs/stable/data.html"
 _PINNING: Final = "https://docs.pytorch.org/tutorials/intermediate/pinmem_nonblock.html"
+_DISTRIBUTED: Final = "https://docs.pytorch.org/docs/stable/distributed.html"
 _FORKED_CUDA: Final = "https://github.com/pytorch/pytorch/issues/68861"
 
 REFERENCES: Final[dict[str, str]] = {
@@ -61,6 +62,8 @@ REFERENCES: Final[dict[str, str]] = {
     "VECLIB_MAXIMUM_THREADS": "https://developer.apple.com/forums/thread/666635",
     "OMP_WAIT_POLICY": "https://github.com/facebookresearch/faiss/issues/422",
     "KMP_DUPLICATE_LIB_OK": "https://github.com/faiss-wheels/faiss-wheels/issues/73",
+    "GLOO_SOCKET_IFNAME": _DISTRIBUTED,
+    "NCCL_SOCKET_IFNAME": _DISTRIBUTED,
     "PYTORCH_ENABLE_MPS_FALLBACK": _MPS,
     "PYTORCH_MPS_HIGH_WATERMARK_RATIO": _MPS,
     "PYTORCH_ALLOC_CONF": "https://docs.pytorch.org/docs/stable/notes/cuda.html"

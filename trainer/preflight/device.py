@@ -15,6 +15,7 @@ from trainer.environment.doctor.sizes import size
 from trainer.environment.doctor.surroundings import Surroundings
 from trainer.preflight.outlook import Outlook
 from trainer.preflight.question import Question
+from trainer.protocol.rank_files import nproc_of
 
 TITLE: Final = "Device"
 LIMIT_S: Final = 28.0
@@ -57,6 +58,8 @@ def judge(question: Question, outlook: Outlook | None, told: Check | None) -> Ch
         return Check(
             "device", TITLE, Verdict.PROBLEM, f"{trouble}.", "Choose auto or cpu, or see the doctor.", known
         )
+    if (crowd := _crowd(question, kind, known.get(name, {}))) is not None:
+        return Check("device", TITLE, Verdict.PROBLEM, *crowd, known)
     if kind == "mps" and outlook is not None and outlook.is_recurrent:
         what = "auto takes mps, and this" if name == "auto" else "This"
         found = f"{what} model is recurrent: {RECURRENT_ON_MPS}."
@@ -66,6 +69,19 @@ def judge(question: Question, outlook: Outlook | None, told: Check | None) -> Ch
     if kind == "cuda" and (tight := _tight(known[name], outlook)):
         return Check("device", TITLE, Verdict.WARNING, f"{found} {tight}", "Lower batch_size.", known)
     return Check("device", TITLE, Verdict.OK, f"{found[0].upper()}{found[1:]}", "", known)
+
+
+def _crowd(question: Question, kind: str, device: dict[str, Any]) -> tuple[str, str] | None:
+    """What is wrong with so many processes on this device, and the remedy; None when nothing is."""
+    nproc = nproc_of(question.params)
+    if nproc > 1 and kind == "mps":
+        return f"An Apple GPU cannot be shared by {nproc} processes.", "Set nproc to 1, or device to cpu."
+    num_gpus = int(device.get("num_gpus", 1))
+    if kind == "cuda" and nproc > num_gpus:
+        there = "is one" if num_gpus == 1 else f"are {num_gpus}"
+        found = f"{nproc} processes need a GPU each, and there {there}."
+        return found, f"Set nproc to {num_gpus}, or device to cpu."
+    return None
 
 
 def _tight(device: dict[str, Any], outlook: Outlook | None) -> str:

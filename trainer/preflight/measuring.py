@@ -20,6 +20,9 @@ def measure(question: Question, findings: Findings, *, environment: Mapping[str,
     ``environment`` are the user's own variables: no part of the question, which travels on command lines.
     """
     began = time.monotonic()
+    if question.script and findings.verdict is not Verdict.PROBLEM:
+        check = Check("smoke", TITLE, Verdict.NOTE, "Not tried: how long a script trains only it knows.")
+        return replace(findings, checks=[*findings.checks, check])
     if findings.outlook is None or findings.verdict is Verdict.PROBLEM:
         check = Check("smoke", TITLE, Verdict.NOTE, "Not tried: what is wrong already comes first.")
         return replace(findings, checks=[*findings.checks, check])

@@ -50,6 +50,7 @@ class Outlook:
         memory_bytes: the trainer's largest resident memory.
         device_bytes: weights, moments and activations, which are on the GPU where there is one.
         step_flop: floating-point operations of one step; 0 when nobody can say.
+        keeps_rest: the last batch of an epoch may be short; otherwise what does not fill one is left out.
         pace: measured by a smoke run; None before one. It makes the byte counts measured ones, too.
     """
 
@@ -71,6 +72,7 @@ class Outlook:
     memory_bytes: int
     device_bytes: int
     step_flop: float = 0.0
+    keeps_rest: bool = False
     pace: Pace | None = None
 
     def to_json(self) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -22,8 +22,10 @@ class Question:
         runs_dir: where the run's folder would lie.
         profile: environment of the trainer.
         num_concurrent: runs that share the machine.
+        columns: role -> column of the file, as in ``RunSpec``.
         platform: ``sys.platform`` of the machine that trains.
         root: where ``/proc``, ``/sys`` and ``/dev`` are.
+        script: folder of the registered script that would run; empty for other recipes.
     """
 
     recipe: str
@@ -34,8 +36,10 @@ class Question:
     runs_dir: Path
     profile: str = "auto"
     num_concurrent: int = 1
+    columns: dict[str, str] = field(default_factory=dict)
     platform: str = sys.platform
     root: Path = Path("/")
+    script: str = ""
 
     @property
     def device(self) -> str:

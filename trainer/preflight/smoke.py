@@ -83,6 +83,7 @@ def _spec(question: Question, outlook: Outlook, name: str) -> RunSpec:
         profile=question.profile,
         num_concurrent=question.num_concurrent,
         policy={"max_attempts": 1},
+        columns=question.columns,
     )
 
 

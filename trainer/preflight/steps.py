@@ -46,7 +46,7 @@ def judge(outlook: Outlook) -> Check:
         )
     found = f"{_about(outlook)}{outlook.total_steps:,} optimizer steps, {outlook.steps_per_epoch:,} per epoch"
     found += f", of {effective:,} examples each"
-    left_out = outlook.num_train % outlook.batch_size
+    left_out = 0 if outlook.keeps_rest else outlook.num_train % outlook.batch_size
     if left_out > MAX_LEFT_OUT * outlook.num_train:
         found += f"; {left_out:,} of {outlook.num_train:,} examples are left out of every epoch"
         remedy = f"Set batch_size to a divisor, such as {outlook.num_train // 2:,}, or much lower."

@@ -69,12 +69,15 @@ class Supervised:
         except ProtocolError:
             return None
 
+    def _asked_to_end(self) -> bool:
+        """Ask for a stop without grace, again and again: one that has just begun may not listen yet."""
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(self._process.pid, signal.SIGQUIT)
+        return False
+
     def end(self) -> None:
         """End the run and everything of it: asked first, killed after a grace; harmless when it has ended."""
-        if self._process.poll() is None:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(self._process.pid, signal.SIGQUIT)  # a stop without grace
-            if not self.wait(limit_s=KILL_GRACE_S):
-                self._process.kill()
-                self.wait(limit_s=KILL_GRACE_S)
+        if self._process.poll() is None and not self.wait(limit_s=KILL_GRACE_S, until=self._asked_to_end):
+            self._process.kill()
+            self.wait(limit_s=KILL_GRACE_S)
         end_all(self.paths.root)

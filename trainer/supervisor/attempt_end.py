@@ -10,13 +10,16 @@ from typing import Final
 from trainer.diagnosis.finding import Finding
 from trainer.diagnosis.never_started import not_started
 from trainer.protocol.attempt_plan import AttemptPlan
+from trainer.protocol.rank_files import RankFall
 from trainer.protocol.run_folder import ExitRecord, RunPaths, RunSpec
+from trainer.scripts.declaration import ScriptError
 from trainer.supervisor.attempt import Attempt
 from trainer.supervisor.hang_finding import HangFacts
 from trainer.supervisor.inquest import Inquest, last_loss_is_finite
 from trainer.supervisor.ladder import PastAttempt
 from trainer.supervisor.process import ExitStatus
 from trainer.supervisor.recovery import verified_steps
+from trainer.supervisor.script_end import judge_script, unusable
 from trainer.supervisor.stop import StopLadder
 from trainer.supervisor.verdict import Verdict, judge
 
@@ -93,8 +96,12 @@ def withheld(plan: AttemptPlan, *, started_at: float) -> AttemptEnd:
 
 def unstarted(plan: AttemptPlan, error: OSError, *, started_at: float, is_wish: bool) -> AttemptEnd:
     """The end of an attempt whose trainer could not be started."""
-    verdict = Verdict("failed", f"the trainer cannot be started: {error}")
-    return AttemptEnd(plan, verdict, started_at, findings=(not_started(error),), is_wish=is_wish)
+    if isinstance(error, ScriptError):
+        found, what = unusable(error), "script"
+    else:
+        found, what = not_started(error), "trainer"
+    verdict = Verdict("failed", f"the {what} cannot be started: {error}")
+    return AttemptEnd(plan, verdict, started_at, findings=(found,), is_wish=is_wish)
 
 
 def examine(
@@ -122,6 +129,9 @@ def examine(
         killed_after_s=stop.killed_after_s,
         last_loss_is_finite=last_loss_is_finite(tally),
     )
+    if attempt.script is not None:
+        verdict = judge_script(status, tally, stop=stop, verdict=verdict)
+    verdict = _of_ranks(verdict, inquest.fall)
     is_stall = ended_for is not None and not stop.wished and verdict.state in ("stopped", "failed")
     verdict = _in_the_end(verdict, ended_for if is_stall else None, survivors)
     attempt.tell_end(status, verdict)
@@ -143,6 +153,13 @@ def examine(
         device=tally.device,
         environment=attempt.environment,
     )
+
+
+def _of_ranks(verdict: Verdict, fall: RankFall | None) -> Verdict:
+    """Of several processes the one that fell first is named; how the others ended says nothing."""
+    if fall is None or verdict.state != "failed":
+        return verdict
+    return Verdict("failed", f"rank {fall.rank} of {fall.count} {fall.words}")
 
 
 def _in_the_end(verdict: Verdict, ended_for: HangFacts | None, survivors: tuple[int, ...]) -> Verdict:

@@ -14,6 +14,7 @@ from trainer.supervisor.hangs import Hang
 from trainer.supervisor.own_spool import OwnSpool
 from trainer.supervisor.process import Trainer
 from trainer.supervisor.py_spy import PySpyRequest
+from trainer.supervisor.rank_processes import RankProcesses, RankStacks
 from trainer.supervisor.stacks import Place, StackRequest, place, threads
 from trainer.supervisor.watch import Stall, Watch, Word
 
@@ -41,15 +42,18 @@ class HangReport:
         spool: OwnSpool,
         watch: Watch,
         policy: dict[str, Any],
+        ranks: RankProcesses | None = None,
     ) -> None:
+        self._paths, self._ranks = paths, ranks
         self._stacks = paths.stacks(attempt)
         self._attempt = attempt
         self._trainer = trainer
         self._spool = spool
         self._watch = watch
         self._stops = policy.get("on_stall", _REPORT) == _STOP
-        self._request: StackRequest | PySpyRequest | None = None
+        self._request: StackRequest | RankStacks | PySpyRequest | None = None
         self._place = ""
+        self._who = "It"
         self._told: Stall | None = None
         self._found: Place | None = None
         self._dump = ""
@@ -121,10 +125,15 @@ class HangReport:
             log.warning("%s", self.reason)
             self._event(EventType.STALL, word, what="began", **stall.to_json())
             if stall.hang is not Hang.STOPPED:  # suspended it would answer only when it is continued
-                self._request = StackRequest(self._trainer, self._stacks)
+                self._request = self._ask()
         elif before is not None:
             log.warning("the trainer advances again")
             self._event(EventType.STALL, word, what="ended", verdict=before.hang.value)
+
+    def _ask(self) -> StackRequest | RankStacks:
+        if self._ranks is not None:
+            return RankStacks(self._ranks, self._paths, attempt=self._attempt)
+        return StackRequest(self._trainer, self._stacks)
 
     def _follow_dump(self, word: Word) -> bool:
         request, stall = self._request, self._told
@@ -133,29 +142,38 @@ class HangReport:
         request.look()
         if not request.is_over:
             return False
-        stacks = threads(request.text)
-        if not stacks and isinstance(request, StackRequest) and self._trainer.poll() is None:
-            self._request = PySpyRequest(self._trainer.pid)
+        stacks = threads(request.decisive)
+        if not stacks and not isinstance(request, PySpyRequest) and self._trainer.poll() is None:
+            self._request = PySpyRequest(self._pid_of(request))
             return False
         self._request = None
+        if isinstance(request, RankStacks):
+            self._who = f"Rank {request.rank}"
         found = place(stacks, stall.hang)
         if found is None:
             trouble = request.trouble if isinstance(request, PySpyRequest) else "it has ended"
             self._place = f". Where it stands is unknown: it does not answer SIGUSR1, and {trouble}"
             log.warning("%s", self.reason)
             return True
-        self._place = f". It stands in {found.frame}: {found.kind}"
+        self._place = f". {self._who} stands in {found.frame}: {found.kind}"
         self._event(
             EventType.STACKS,
             word,
             verdict=stall.hang.value,
-            num_threads=len(stacks),
+            num_threads=len(threads(request.text)),
             by="py-spy" if isinstance(request, PySpyRequest) else "faulthandler",
             text=request.text,
             **found.to_json(),
         )
-        self._found, self._dump = found, request.text
+        self._found, self._dump = found, request.decisive
         return True
+
+    def _pid_of(self, request: StackRequest | RankStacks) -> int:
+        """Whom py-spy is to look into: the trainer, or the rank that does not answer."""
+        if not isinstance(request, RankStacks):
+            return self._trainer.pid
+        self._who = f"Rank {request.rank}"
+        return request.pid or self._trainer.pid
 
     def _event(self, kind: EventType, word: Word, **fields: Any) -> None:
         self._spool.append(kind, attempt=self._attempt, step=word.step, **fields)

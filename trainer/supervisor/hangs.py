@@ -56,6 +56,7 @@ class Evidence:
     observed for long enough.  ``running_share`` is the share of looks (0..1)
     at which one of its threads was on a processor or waiting for one.
     ``is_disk_full`` says that the trainer could not report if it wanted to.
+    ``who`` names the ranks that are suspended, where several processes train.
     """
 
     phase: str
@@ -67,6 +68,7 @@ class Evidence:
     is_suspended: bool = False
     waits_for: Wait | None = None
     is_disk_full: bool = False
+    who: str = ""
 
 
 def verdict(seen: Evidence, *, limit_s: float, suspended_limit_s: float) -> Hang | None:
@@ -97,9 +99,10 @@ def in_words(hang: Hang, seen: Evidence) -> str:
     silent = f"no progress for {seen.progress_age_s:.0f} s in phase {seen.phase}"
     cpu = f"{seen.cpu_percent or 0.0:.0f} % of a core"
     waiting = f" for {seen.waits_for}" if seen.waits_for else ""
+    who = f"{seen.who} is " if seen.who else ""
     if hang is Hang.STOPPED:
         return (
-            f"suspended from outside for {seen.beat_age_s:.0f} s (SIGSTOP or a debugger);"
+            f"{who}suspended from outside for {seen.beat_age_s:.0f} s (SIGSTOP or a debugger);"
             " kill -CONT lets it go on, and Stop works"
         )
     if hang is Hang.DEADLOCKED:

@@ -12,7 +12,9 @@ from trainer.diagnosis.diagnose import diagnose
 from trainer.diagnosis.evidence import Evidence, exit_of
 from trainer.diagnosis.finding import UNKNOWN, Finding, Role
 from trainer.diagnosis.log_text import read_log
+from trainer.diagnosis.of_rank import of_rank
 from trainer.diagnosis.silent_ends import unexplained
+from trainer.protocol.rank_files import RankFall, rank_paths
 from trainer.protocol.run_folder import RunPaths
 from trainer.supervisor.hang_finding import HangFacts, hang_finding
 from trainer.supervisor.oom_kills import count_oom_kills, memory_limit_bytes, oom_kills_are_own
@@ -52,7 +54,16 @@ class Inquest:
         if is_stall and hang is not None:
             return _with_hang(hang, diagnose(self._evidence(None, tally, hang.stacks)))
         evidence = self._evidence(status, tally, hang.stacks if hang is not None else "")
-        return diagnose(evidence) or [unexplained(evidence, reason=reason)]
+        found = diagnose(evidence) or [unexplained(evidence, reason=reason)]
+        fall = self.fall
+        if fall is None:
+            return found
+        return of_rank(found, rank=fall.rank, end=fall.words, log=evidence.log)
+
+    @property
+    def fall(self) -> RankFall | None:
+        """The rank with which the end began, where several processes trained."""
+        return RankFall.load(self._paths, self._attempt)
 
     def _evidence(self, status: ExitStatus | None, tally: Tally, stacks: str) -> Evidence:
         platform = _PLATFORMS.get(sys.platform, "linux")
@@ -85,8 +96,13 @@ class Inquest:
         return None if now is None or self._oom_kills_before is None else now - self._oom_kills_before
 
     def _output(self) -> str:
+        """What the trainer wrote; of several processes the one that fell first."""
+        fall = self.fall
+        path = self._paths.output(self._attempt)
+        if fall is not None:
+            path = rank_paths(self._paths, self._attempt, fall.rank).output
         try:
-            return read_log(self._paths.output(self._attempt))
+            return read_log(path)
         except OSError:
             return ""
 

@@ -64,9 +64,10 @@ class LastWords:
 
     def _save(self, record: ExitRecord) -> str | None:
         """Why the records cannot be written; None when they are.  The run's own comes first."""
+        lacks_attempt = not self.paths.attempt_exit(record.attempt).exists()  # once saved, the run may be deleted
         try:
             record.save(self.paths)
-            if not self.paths.attempt_exit(record.attempt).exists():
+            if lacks_attempt:
                 record.save_attempt(self.paths)
         except OSError as exc:
             return str(exc)

@@ -54,6 +54,11 @@ class PySpyRequest:
         except OSError as exc:
             self._end(f"py-spy cannot be started: {exc.strerror}")
 
+    @property
+    def decisive(self) -> str:
+        """The part of the text that tells where it stands: all of it."""
+        return self.text
+
     def look(self) -> None:
         """Read the answer once it is complete; give up after a few seconds."""
         if self.is_over:

@@ -11,10 +11,9 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from trainer.supervisor.hangs import Hang
-from trainer.supervisor.process import Trainer
 
 MAX_BYTES: Final = 48 * 1024
 _WAIT_S: Final = 3.0
@@ -112,16 +111,28 @@ def _place_in(stack: Sequence[Frame], hang: Hang) -> Place:
     return Place("user code", caller, caller)
 
 
+class Answers(Protocol):
+    """A process that can be asked where it stands."""
+
+    def ask_for_stacks(self) -> bool:
+        """Ask it; False when it could not answer."""
+
+
 class StackRequest:
     """One dump, from the signal to the text; look at it until ``is_over``."""
 
-    def __init__(self, trainer: Trainer, path: Path) -> None:
+    def __init__(self, trainer: Answers, path: Path) -> None:
         """Ask, if the trainer is ready to answer."""
         self._path = path
         self._asked_at = self._changed_at = time.monotonic()
         self._offset = self._size = _size(path)
         self.text = ""
         self.is_over = not (path.exists() and trainer.ask_for_stacks())
+
+    @property
+    def decisive(self) -> str:
+        """The part of the text that tells where it stands: all of it."""
+        return self.text
 
     def look(self) -> None:
         """Read the dump once it grows no more; give up after a few seconds."""

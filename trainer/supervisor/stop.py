@@ -1,17 +1,24 @@
 """From a wish to stop to the certainty that nothing runs any more.
 
 SIGTERM first: the trainer saves a checkpoint and leaves.  When the grace has
-passed, or when somebody asks for a kill, the whole tree is killed.  Wishes come
+passed, or when somebody asks for a kill, the whole tree is killed.  A person's
+script that ignores SIGTERM will never save anything, so it is not waited for
+long.  Wishes come
 from any thread and any number of times; only the supervisor's loop acts.
 """
 
 from __future__ import annotations
 
+import signal
 import threading
 import time
+from typing import Final
 
 from trainer.supervisor.process import Trainer
+from trainer.supervisor.process_state import catches
 from trainer.supervisor.tree import ProcessTree
+
+DEAF_S: Final = 2.0  # for a script that does not take SIGTERM: to die of it, if it can
 
 
 class StopLadder:
@@ -25,6 +32,7 @@ class StopLadder:
         self._wants_stop = False
         self._is_wish = False
         self.killed_after_s: float | None = None
+        self.was_deaf = False  # that it was killed early, because it ignored the wish
         self.survivors: list[int] = []
 
     @property
@@ -59,10 +67,14 @@ class StopLadder:
         with self._lock:
             self._wants_stop = self._is_wish
             self._asked_at = self.killed_after_s = None
+            self.was_deaf = False
             self.survivors = []
 
-    def advance(self, trainer: Trainer, tree: ProcessTree) -> None:
-        """Do what is due; called by the supervisor's loop for as long as the trainer lives."""
+    def advance(self, trainer: Trainer, tree: ProcessTree, *, is_script: bool = False) -> None:
+        """Do what is due; called by the supervisor's loop for as long as the trainer lives.
+
+        ``is_script`` says that it is a person's script, which need not know what SIGTERM is for.
+        """
         if not self._wants_stop or self.killed_after_s is not None:
             return
         now = time.monotonic()
@@ -70,7 +82,9 @@ class StopLadder:
             self._asked_at = now
             trainer.ask_to_stop()
         waited_s = now - self._asked_at
-        if self._wants_kill or waited_s >= self._grace_s:
+        if is_script and DEAF_S <= waited_s < self._grace_s and not self._wants_kill:
+            self.was_deaf = not catches(trainer.pid, signal.SIGTERM)
+        if self._wants_kill or self.was_deaf or waited_s >= self._grace_s:
             self.killed_after_s = waited_s
             trainer.kill()
             self.survivors = tree.kill()

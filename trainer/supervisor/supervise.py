@@ -42,6 +42,7 @@ from trainer.supervisor.own_spool import OwnSpool
 from trainer.supervisor.process import ExitStatus, open_file_limits, prepare_supervisor
 from trainer.supervisor.recovery import clear_leftovers, last_attempt
 from trainer.supervisor.run_lock import RunLock
+from trainer.supervisor.script_launch import launch_of
 from trainer.supervisor.stop import StopLadder
 from trainer.supervisor.tally import Tally
 from trainer.supervisor.teller import Note, Teller
@@ -168,10 +169,10 @@ class _Supervision:
         if self._stop.requested:
             return withheld(plan, started_at=started_at)
         inquest = Inquest(self._paths, attempt=plan.attempt)
-        argv = self._given.make_command(self._paths.root, plan.attempt)
         try:
             prepare(self._paths, plan)
-            attempt = Attempt(self._paths, self._spec, plan=plan, spool=self._spool, argv=argv)
+            launch = launch_of(self._paths, self._spec, plan, make_command=self._given.make_command)
+            attempt = Attempt(self._paths, self._spec, plan=plan, spool=self._spool, launch=launch)
         except OSError as exc:
             return unstarted(plan, exc, started_at=started_at, is_wish=self._stop.wished)
         self._attempt = attempt
@@ -316,9 +317,9 @@ class _Watching:
 
     def _tell_running(self) -> None:
         """Once, when the trainer has said its first word, unless it is to stop already."""
-        if self._attempt.tally.begun and not self._told_running and not self._stop.requested:
+        if self._attempt.has_begun and not self._told_running and not self._stop.requested:
             self._told_running = True
-            self._tell("running", "the trainer reports")
+            self._tell("running", self._attempt.begun_words)
 
     def _look_for_hangs(self) -> None:
         """Tell when the trainer stalls or advances again; a trainer that is to stop has its grace instead."""

@@ -75,8 +75,8 @@ class Uplink:
         self._cadence.in_a_hurry = True
         self._wake.set()
         while time.monotonic() - begin < timeout_s and not abandoned():
-            if not self._paths.root.exists():
-                return False  # the run was deleted
+            if not self._paths.spec.exists():
+                return False  # the run was deleted; a write under way may have left an empty folder
             if self._idle_since is not None and self._idle_since > begin and self._courier.drained():
                 return True
             time.sleep(0.02)

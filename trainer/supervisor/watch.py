@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import shutil
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -21,6 +22,7 @@ from trainer.supervisor import process_state
 from trainer.supervisor.hangs import Evidence, Hang, in_words, verdict
 from trainer.supervisor.limits import Limits, Sign
 from trainer.supervisor.processor_use import ProcessorUse
+from trainer.supervisor.rank_processes import RankProcesses
 
 EVERY_S: Final = 0.5
 _ABSENT_S: Final = 5.0
@@ -80,12 +82,24 @@ class Watch:
     no progress although it could have.
     """
 
-    def __init__(self, pid: int, *, root: Path, policy: dict[str, Any], from_step: int) -> None:
+    def __init__(
+        self,
+        pid: int,
+        *,
+        root: Path,
+        policy: dict[str, Any],
+        from_step: int,
+        ranks: RankProcesses | None = None,
+    ) -> None:
+        """``ranks`` are the processes that train, where ``pid`` has only started them."""
+        self._ranks = ranks
+        self._suspended: dict[int, Heartbeat] = {}
         self.stall: Stall | None = None
         self.silence_s = 0.0
         self.limits = Limits(policy, from_step=from_step)
         self._pid = pid
         self._root = root
+        self._verdict: Callable[..., Hang | None] = verdict
         self._from_step = from_step
         self._started_at = self._looked_at = self._counts_from = time.monotonic()
         self._progress_at = self._started_at
@@ -93,6 +107,10 @@ class Watch:
         self._use = ProcessorUse()
         self._was_suspended = False
         self._doubts = 0
+
+    def judge_with(self, judge: Callable[..., Hang | None]) -> None:
+        """Let ``judge`` decide, which is called as :func:`trainer.supervisor.hangs.verdict` is."""
+        self._verdict = judge
 
     def is_due(self) -> bool:
         """Whether it is time for the next look."""
@@ -102,7 +120,7 @@ class Watch:
         """Look once; whether the verdict is another one now."""
         now = time.monotonic()
         pause_s, self._looked_at = now - self._looked_at, now
-        is_suspended = process_state.is_suspended(self._pid)
+        is_suspended = self._is_suspended()
         if is_suspended is None:  # it has ended: that is judged by its exit status
             return False
         was_absent = pause_s > _ABSENT_S and self.stall is None
@@ -136,14 +154,15 @@ class Watch:
 
     def _judge(self, word: Word, sign: Sign, gpu_percent: float) -> Stall | None:
         now = sign.seen_at
-        beat_at = word.beat.beat_at if word.beat is not None else self._started_at
+        beat = next(iter(self._suspended.values()), word.beat)
+        beat_at = beat.beat_at if beat is not None else self._started_at
         beat_age_s = now - max(beat_at, self._counts_from)
         quiet_since = max(sign.progress_at, self._counts_from)
         self.silence_s = max(0.0, now - quiet_since - self._late_s)
         limit_s = self.limits.limit_s(sign.phase, has_stepped=sign.step > self._from_step)
         state = None
         if self.stall is not None or self.silence_s >= limit_s - min(_WINDOW_S, limit_s / 2):
-            state = process_state.look(self._pid)
+            state = process_state.look(self._pid) if self._ranks is None else self._ranks.look()
             if state is None:
                 return self.stall
             self._use.look(state, now, since=max(quiet_since, now - _WINDOW_S))
@@ -160,9 +179,16 @@ class Watch:
             is_suspended=self._was_suspended,
             waits_for=state.waits_for if state else None,
             is_disk_full=beat_age_s > _ABSENT_S and _is_full(self._root),
+            who=" and ".join(f"rank {rank}" for rank in self._suspended),
         )
-        hang = verdict(seen, limit_s=limit_s, suspended_limit_s=self.limits.suspended_s)
+        hang = self._verdict(seen, limit_s=limit_s, suspended_limit_s=self.limits.suspended_s)
         return None if hang is None else Stall(hang, seen, limit_s)
+
+    def _is_suspended(self) -> bool | None:
+        is_suspended = process_state.is_suspended(self._pid)
+        if self._ranks is not None and is_suspended is not None:
+            self._suspended = self._ranks.suspended()
+        return is_suspended if is_suspended is None else is_suspended or bool(self._suspended)
 
     def _conclude(self, found: Stall | None) -> bool:
         """Begin and end a stall at once; call it another kind only when that stays so."""

@@ -146,6 +146,17 @@ def test_lengths_of_vectors_must_agree_where_nothing_is_in_between(tmp_path: Pat
         ({"patience": 50}, "measures", "it never stops early"),
         ({"mined_negatives": 2, "mine_from_epoch": 12}, "negatives", "never"),
         ({"mined_negatives": 2, "mine_depth": 2000}, "negatives", "near or not"),
+        (
+            {"memory_bank": 100, "symmetric": False, "memory_bank_from_epoch": 0},
+            "negatives",
+            "moving away from what is old",
+        ),
+        (
+            {"memory_bank": 100, "margin": 0.1, "memory_bank_from_epoch": 0},
+            "negatives",
+            "moving away from what is old",
+        ),
+        ({"memory_bank": 100, "memory_bank_from_epoch": 12}, "negatives", "has 12: never"),
     ],
 )
 def test_parameters_that_do_not_fit_the_dataset_are_amber(
@@ -166,7 +177,14 @@ def test_same_group_negatives_need_groups(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "params",
-    [{}, {"share_towers": True}, {"num_layers": 2}, {"bidirectional": False, "document_tower": "identity"}],
+    [
+        {},
+        {"share_towers": True},
+        {"num_layers": 2},
+        {"bidirectional": False, "document_tower": "identity"},
+        {"query_tower": "mlp", "document_tower": "mlp"},
+        {"query_tower": "identity", "dim": 20},
+    ],
 )
 @pytest.mark.parametrize("kind", ["text", "vectors"])
 def test_weights_are_counted_exactly(params: dict[str, Any], kind: str) -> None:
@@ -181,6 +199,60 @@ def test_weights_are_counted_exactly(params: dict[str, Any], kind: str) -> None:
     distinct = {id(one): one.numel() for module in towers.modules().values() for one in module.parameters()}
     facts = Facts(10, 8, 2, 10, 2, 10, query_shape=shape, document_dim=None if shape is None else 16)
     assert forecast.num_weights(facts, complete) == sum(distinct.values())
+
+
+def test_a_smoke_run_of_a_curriculum_mines_in_its_first_epoch() -> None:
+    complete = validate(recipes()["two_tower"], {"curriculum": "0-5:none;6-10:8@0.82-0.92;11-:16"})
+    smoke = validate(recipes()["two_tower"], PREFLIGHT.smoke(complete, 6))
+    plan = forecast.plan_of(smoke)
+    assert (plan.first_epoch, plan.most, plan.has_windows) == (0, 16, False)
+
+
+def test_files_with_near_misses_are_looked_at_before_the_run(tmp_path: Path) -> None:
+    path, misses = vectors(tmp_path / "v.npz"), tmp_path / "m.jsonl"
+    asked: dict[str, Any] = {"mined_negatives": 1, "near_miss_file": "m.jsonl"}
+    _, own = surveyed(tmp_path, path, **asked)
+    assert "No such file" in one(own, "near_misses").found
+    misses.write_text('{"q_index": 1, "near_miss_indices": [40]}')
+    _, own = surveyed(tmp_path, path, **asked)
+    assert "line 1, near_miss_indices: row 40 does not exist" in one(own, "near_misses").found
+    np.save(tmp_path / "p.npy", np.ones((41, 16)))
+    _, own = surveyed(tmp_path, path, **asked, p_cache_file="p.npy")
+    check = one(own, "near_misses")
+    assert (check.verdict, check.found) == (Verdict.OK, "41 further documents, near misses of 1 queries.")
+    np.save(tmp_path / "p.npy", np.ones((41, 15)))
+    _, own = surveyed(tmp_path, path, **asked, p_cache_file="p.npy")
+    assert "have length 15, those of the documents 16" in one(own, "near_misses").found
+
+
+def test_an_encoder_that_cannot_be_used_is_red_and_what_it_does_not_read_is_noted(tmp_path: Path) -> None:
+    path = pairs(tmp_path / "p.jsonl")
+    (tmp_path / "models" / "pickled").mkdir(parents=True)
+    for model, words in [("/nothing/there", "no such folder"), ("pickled", "holds no config.json")]:
+        _, own = surveyed(tmp_path, path, model=model)
+        check = one(own, "model")
+        assert (check.verdict, words in check.found) == (Verdict.PROBLEM, True), check.found
+        assert check.remedy
+    _, own = surveyed(tmp_path, path, model="scratch", ngram=3, num_layers=2, query_tower="mlp")
+    assert "ngram, query_tower have no effect" in one(own, "model").found
+    _, own = surveyed(tmp_path, vectors(tmp_path / "v.npz"), model="scratch")
+    assert "num_buckets, model have no effect: the dataset holds vectors" in one(own, "model").found
+
+
+def test_a_curriculum_that_begins_after_the_end_is_amber(tmp_path: Path) -> None:
+    _, own = surveyed(tmp_path, pairs(tmp_path / "p.jsonl"), curriculum="12-:4")
+    assert "never" in one(own, "negatives").found
+    assert "let the curriculum begin earlier" in one(own, "negatives").remedy.lower()
+
+
+def test_a_memory_bank_is_reckoned_with() -> None:
+    without = validate(recipes()["two_tower"], {"dim": 16})
+    with_bank = without | {"memory_bank": 1000}
+    facts = Facts(5000, 4000, 1000, 5000, 1000, 10)
+    expected = 1000 * (4 * 16 + 8)
+    sizes = [forecast.checkpoint_bytes(facts, some, num_train=4000) for some in (without, with_bank)]
+    assert sizes[1] - sizes[0] == expected
+    assert forecast.foresee(facts, with_bank).memory_bytes > forecast.foresee(facts, without).memory_bytes
 
 
 def test_a_smoke_run_mines_at_once_and_is_short() -> None:

@@ -17,6 +17,7 @@ _SHARE_OF_ALL: Final = 0.05
 _NEWEST: Final = 50
 _AT: Final = 0.98
 _BETTER: Final = 0.95
+_ADVICE: Final = "check that the inputs and what is expected of them belong together"
 
 
 class AtChance(Rule):
@@ -44,8 +45,8 @@ class AtChance(Rule):
         text = (
             f"After {loss.count} steps the training loss is {number(loss.level(_NEWEST))}, {percent(share)}"
             f" of the {number(chance.level(_NEWEST))} that guessing gives: nothing has been learnt yet. What"
-            " helps: a learning rate ten times lower (or higher, if it is tiny); and check that queries and"
-            " documents of the dataset belong together."
+            " helps: a learning rate ten times lower (or higher, if it is tiny);"
+            f" and {now.advice(self.category) or _ADVICE}."
         )
         self._alarm = Alarm(Level.WARNING, "The loss is at chance", text, loss.last_step)
         return self._alarm

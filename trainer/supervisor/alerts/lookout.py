@@ -20,6 +20,7 @@ from trainer.protocol.batches import Batch, Block
 from trainer.protocol.events import EventType
 from trainer.protocol.run_folder import RunPaths
 from trainer.supervisor.alerts import crash
+from trainer.supervisor.alerts.advice import Advice, no_advice
 from trainer.supervisor.alerts.memory_now import MemoryGauge
 from trainer.supervisor.alerts.registry import new_rules
 from trainer.supervisor.alerts.rule import Alarm, Rule, Situation
@@ -49,6 +50,7 @@ class Lookout:
         spool: OwnSpool,
         tally: Tally,
         rules: Sequence[Rule] | None = None,
+        advice: Advice = no_advice,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._paths = paths
@@ -62,7 +64,7 @@ class Lookout:
         self._watchers: dict[str, list[Rule]] = {}  # by series name; empty where nobody watches
         self._active: dict[str, Alarm] = {}
         self._resolved_at: dict[str, float] = {}
-        self._now = Situation(at=clock(), checkpoint_bytes=_largest_checkpoint(paths))
+        self._now = Situation(at=clock(), checkpoint_bytes=_largest_checkpoint(paths), advice=advice)
         self._looked_at = -EVERY_S
         self._num_looks = 0
         tally.listener = self.take

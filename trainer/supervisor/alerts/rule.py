@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import ClassVar
 
+from trainer.supervisor.alerts.advice import Advice, no_advice
 from trainer.supervisor.alerts.series import Book, Series
 
 
@@ -50,6 +51,7 @@ class Situation:
         rss_bytes: resident memory of the run's processes; None without a sample.
         memory: how much there is; None when it cannot be asked.
         stall: the present hang verdict in words; empty while the trainer advances.
+        advice: what else helps, by category, in the words of the run's recipe.
     """
 
     at: float = 0.0
@@ -60,6 +62,7 @@ class Situation:
     rss_bytes: float | None = None
     memory: Memory | None = None
     stall: str = ""
+    advice: Advice = no_advice
 
     def is_past(self, share: float) -> bool | None:
         """Whether ``share`` (0..1) of the training is done; None when its length is unknown."""

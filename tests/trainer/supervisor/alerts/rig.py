@@ -11,6 +11,7 @@ from typing import Any
 from trainer.protocol.batches import Batch, Block
 from trainer.protocol.events import EventType, Stream
 from trainer.protocol.run_folder import RunPaths
+from trainer.supervisor.alerts.advice import advice_of
 from trainer.supervisor.alerts.lookout import Lookout
 from trainer.supervisor.alerts.rule import Rule, Situation
 from trainer.supervisor.alerts.series import Book
@@ -34,7 +35,12 @@ class Watched:
     """A run folder with a lookout; a batch of points takes a second."""
 
     def __init__(
-        self, folder: Path, *, total_steps: int | None = None, rules: Sequence[Rule] | None = None
+        self,
+        folder: Path,
+        *,
+        total_steps: int | None = None,
+        rules: Sequence[Rule] | None = None,
+        recipe: str = "",
     ) -> None:
         logging.getLogger("trainer.supervisor.alerts.lookout").setLevel(logging.ERROR)
         self.paths = RunPaths(folder)
@@ -46,7 +52,13 @@ class Watched:
         self._append = self.spool.append
         self.spool.append = self._hear  # type: ignore[method-assign]
         self.lookout = Lookout(
-            self.paths, attempt=1, spool=self.spool, tally=self.tally, rules=rules, clock=self.clock
+            self.paths,
+            attempt=1,
+            spool=self.spool,
+            tally=self.tally,
+            rules=rules,
+            advice=advice_of(recipe),
+            clock=self.clock,
         )
 
     def _hear(self, kind: EventType, *, attempt: int, **fields: Any) -> None:

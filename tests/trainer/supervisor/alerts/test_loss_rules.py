@@ -136,6 +136,25 @@ def test_a_loss_that_never_leaves_chance_is_told_and_then_leaves_it(tmp_path: Pa
     assert 60 <= run.told[0]["step"] < 70
 
 
+@pytest.mark.parametrize(
+    ("recipe", "words", "strange"),
+    [
+        ("two_tower", "queries and documents of the dataset belong together", "labels"),
+        ("text_classification", "labels of the dataset belong to their texts", "quer"),
+        ("causal_lm", "holds text the tokenizer knows", "quer"),
+        ("script", "the inputs and what is expected of them belong together", "quer"),
+    ],
+)
+def test_what_helps_against_chance_is_said_in_the_words_of_the_recipe(
+    tmp_path: Path, recipe: str, words: str, strange: str
+) -> None:
+    run = Watched(tmp_path, total_steps=400, recipe=recipe)
+    run.train(100, train__loss=lambda step: 5.55, train__chance_loss=lambda step: 5.545)
+    assert run.said == [("raised", "loss-at-chance")]
+    assert words in run.told[0]["text"]
+    assert strange not in run.told[0]["text"]
+
+
 def test_while_the_learning_rate_warms_up_chance_is_no_news(tmp_path: Path) -> None:
     run = Watched(tmp_path, total_steps=1000)
     run.train(
