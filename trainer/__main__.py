@@ -19,7 +19,7 @@ from trainer.cli.errors import UsageError
 
 COMMANDS: Final = (
     *("run", "preflight", "verify", "supervise", "drain", "stop"),
-    *("recipes", "datasets", "doctor", "diagnose"),
+    *("ask", "recipes", "scripts", "datasets", "doctor", "diagnose"),
 )
 
 

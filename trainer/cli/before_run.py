@@ -30,6 +30,8 @@ def refuse_hopeless(spec: RunSpec, paths: RunPaths, *, force: bool, stream: Text
             runs_dir=paths.root.parent,
             profile=spec.profile,
             num_concurrent=spec.num_concurrent,
+            columns=spec.columns,
+            script=spec.script,
         )
     )
     for check in findings.checks:

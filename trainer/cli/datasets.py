@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from trainer.cli import dataset_check
+from trainer.cli import dataset_check, dataset_inspect, dataset_overlap, dataset_register, dataset_shelf
 from trainer.cli.errors import UsageError
 from trainer.cli.folders import instance
 from trainer.datasets import python_docs
@@ -21,7 +21,9 @@ def add_parser(subparsers: Any) -> None:
     parser.add_argument("--build", metavar="NAME", help="build this dataset now, so that no run waits for it")
     parser.add_argument("--datasets-dir", metavar="DIR", help="default: datasets in the instance folder")
     parser.set_defaults(main=main)
-    dataset_check.add_parser(parser.add_subparsers(metavar="check"))
+    actions = parser.add_subparsers(metavar="ACTION")
+    for action in (dataset_check, dataset_inspect, dataset_overlap, dataset_register, dataset_shelf):
+        action.add_parser(actions)
 
 
 def main(arguments: argparse.Namespace) -> int:

@@ -4,14 +4,59 @@ from __future__ import annotations
 
 import shutil
 import time
-from typing import Final, TextIO
-
-from trainer.supervisor.tally import Tally
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final, Protocol, TextIO
 
 _REDRAW_S: Final = 0.1
 _LINE_EVERY_S: Final = 15.0
 _BAR_WIDTH: Final = 24
-_SHOWN_FIRST: Final = ("train/loss", "eval/recall@10", "eval/loss")
+_SHOWN_FIRST: Final = ("train/loss", "eval/recall@10", "eval/loss", "eval/macro_f1")
+
+
+class Progress(Protocol):
+    """What is shown of a run; a :class:`trainer.supervisor.tally.Tally` is one."""
+
+    @property
+    def begun(self) -> bool:
+        """Whether there is something to say yet."""
+
+    @property
+    def step(self) -> int:
+        """Steps done."""
+
+    @property
+    def total_steps(self) -> int | None:
+        """Steps there will be; None while nobody knows."""
+
+    @property
+    def phase(self) -> str | None:
+        """What it is doing, and ``detail`` in words."""
+
+    @property
+    def detail(self) -> str | None:
+        """What exactly."""
+
+    @property
+    def latest(self) -> Mapping[str, float]:
+        """The newest value of each series."""
+
+    @property
+    def alerts(self) -> Sequence[str]:
+        """All so far, in words."""
+
+
+@dataclass(frozen=True)
+class Standing:
+    """How far a run is that is trained elsewhere."""
+
+    step: int
+    total_steps: int | None
+    phase: str | None
+    latest: Mapping[str, float]
+    detail: str | None = None
+    begun: bool = True
+    alerts: Sequence[str] = field(default_factory=tuple)
 
 
 class ProgressBar:
@@ -24,7 +69,7 @@ class ProgressBar:
         self._num_alerts = 0
         self._line_open = False
 
-    def show(self, tally: Tally) -> None:
+    def show(self, tally: Progress) -> None:
         """Draw if it is time; alerts are never left out."""
         for alert in tally.alerts[self._num_alerts :]:
             self._write_line(f"! {alert}")
@@ -59,14 +104,14 @@ class ProgressBar:
         self._line_open = False
 
 
-def _bar(tally: Tally) -> str:
+def _bar(tally: Progress) -> str:
     if not tally.total_steps:
         return "[" + " " * _BAR_WIDTH + "]"
     filled = round(_BAR_WIDTH * min(1.0, tally.step / tally.total_steps))
     return "[" + "#" * filled + " " * (_BAR_WIDTH - filled) + "]"
 
 
-def _facts(tally: Tally) -> str:
+def _facts(tally: Progress) -> str:
     total = f"/{tally.total_steps}" if tally.total_steps else ""
     phase = f"{tally.phase or 'starting'}{f': {tally.detail}' if tally.detail else ''}"
     shown = [f"{name} {tally.latest[name]:.4g}" for name in _SHOWN_FIRST if name in tally.latest]

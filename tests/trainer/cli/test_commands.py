@@ -65,6 +65,7 @@ def test_a_headless_run_trains_and_its_last_line_is_its_result(tmp_path: Path) -
     assert (result["state"], result["exit_code"], result["steps"]) == ("finished", 0, 6)
     assert result["metrics"]["last"]["train/loss"] > 0
     assert result["findings"] == []
+    assert [line for line in done.stderr.splitlines() if line.startswith(("GO", "NO-GO: "))]
     assert (result["attempts"], result["rungs"]) == (1, [])
     paths = RunPaths(Path(result["run_dir"]))
     assert paths.root.parent == tmp_path / "i" / "runs"
@@ -129,7 +130,10 @@ def test_a_failed_run_shows_the_last_lines_and_passes_its_exit_code_on(tmp_path:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["two_towr", "--dataset", "python_docs"], "RECIPE: no recipe 'two_towr'; there is two_tower"),
+        (
+            ["two_towr", "--dataset", "python_docs"],
+            "RECIPE: no recipe 'two_towr'; there is two_tower, text_classification, causal_lm",
+        ),
         (["two_tower"], "--dataset: which one? built in: python_docs"),
         (
             ["two_tower", "--dataset", "nowhere.csv"],

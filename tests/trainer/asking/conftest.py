@@ -1,0 +1,51 @@
+"""A small run that has really been trained, for all tests that ask one."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.trainer.tasks.two_tower.small_material import text_pairs
+from trainer.protocol.run_folder import RunPaths, RunSpec
+from trainer.recipes.registry import recipes, validate
+
+SMALL = {
+    "batch_size": 16, "dim": 16, "hidden_dim": 16, "num_buckets": 1024, "num_probes": 5, "num_epochs": 3,
+    "device": "cpu", "held_out_fraction": 0.2, "warmup_steps": 2,
+}  # fmt: skip
+
+
+@pytest.fixture(scope="session")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> RunPaths:
+    """Trained by the trainer itself, with several checkpoints."""
+    folder = tmp_path_factory.mktemp("asked")
+    dataset, pairs = folder / "functions.jsonl", text_pairs()
+    rows = zip(pairs.ids, pairs.queries, pairs.documents, pairs.groups, strict=True)
+    dataset.write_text(
+        "\n".join(json.dumps({"id": i, "query": q, "document": d, "group": g}) for i, q, d, g in rows)
+    )
+    paths = RunPaths(folder / "run")
+    RunSpec(
+        run_id="run", name="asked", recipe="two_tower", dataset=str(dataset),
+        params=validate(recipes()["two_tower"], SMALL), created_at=time.time(),
+        datasets_dir=str(folder / "datasets"),
+    ).save(paths)  # fmt: skip
+    command = [sys.executable, "-m", "trainer.engine", str(paths.root)]
+    environ = {**os.environ, "OMP_NUM_THREADS": "1", "OMP_WAIT_POLICY": "PASSIVE"}
+    done = subprocess.run(command, capture_output=True, text=True, timeout=100, check=False, env=environ)
+    assert done.returncode == 0, done.stderr
+    return paths
+
+
+@pytest.fixture
+def run_copy(trained: RunPaths, tmp_path: Path) -> RunPaths:
+    """The same run, to be broken."""
+    shutil.copytree(trained.root, tmp_path / "run")
+    return RunPaths(tmp_path / "run")
