@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from app.domain.webhook_address import trouble_with
+from trainer.scripts.catalogue import scripts_folder
 
 PREFIX: Final = "SIGNALBOX_"
 CONFIG_VARIABLE: Final = "SIGNALBOX_CONFIG"
@@ -45,6 +46,7 @@ class Settings:
         webhook_url: where alerts are posted to; empty: as chosen on the settings page, by default nowhere.
         webhook_secret: signs what is posted.
         inbox: whether files dropped into the inbox are taken, until the page's switch says otherwise.
+        max_upload_mib: a dataset that a browser sends may have at most so many MiB.
     """
 
     instance: Path
@@ -61,6 +63,7 @@ class Settings:
     webhook_url: str = field(default="", repr=False)
     webhook_secret: str = field(default="", repr=False)
     inbox: bool = False
+    max_upload_mib: int = 4096
 
     @property
     def runs_dir(self) -> Path:
@@ -71,6 +74,11 @@ class Settings:
     def datasets_dir(self) -> Path:
         """Built-in datasets and their caches."""
         return self.instance / "datasets"
+
+    @property
+    def scripts_dir(self) -> Path:
+        """A folder per script of people's own."""
+        return scripts_folder(self.instance)
 
     @property
     def inbox_dir(self) -> Path:
@@ -245,6 +253,7 @@ _PARSERS: Final[dict[str, Callable[[object], Any]]] = {
     "webhook_url": _webhook_url,
     "webhook_secret": _webhook_secret,
     "inbox": _switch,
+    "max_upload_mib": _integer(1, 1_000_000),
 }
 
 

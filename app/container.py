@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from app.config import Settings
     from app.services.access import Access
     from app.services.alerts import Alerts
+    from app.services.asking import Asking
+    from app.services.dataset_desk import DatasetDesk
     from app.services.doctor import Doctor
     from app.services.evolution import Evolution
     from app.services.ingest import Ingest
@@ -42,10 +44,12 @@ class Container:
     live: LiveFeed
     access: Access
     doctor: Doctor
+    datasets: DatasetDesk
     alerts: Alerts
     webhook: Webhook
     preflight: Preflight
     verification: Verification
+    asking: Asking
 
 
 def container() -> Container:

@@ -10,6 +10,7 @@
     │   └── InvalidTransition
     ├── TooLarge            413
     ├── TooManyRequests     429
+    ├── ModelFailed         502  a model that was asked died; ``findings`` say why
     └── Unavailable         503  try again later
 
 Services and store raise these; ``factory`` turns them into responses in one place.
@@ -107,6 +108,28 @@ class TooManyRequests(SignalboxError):
     """Slow down."""
 
     status, code = 429, "too_many_requests"
+
+
+class ModelFailed(SignalboxError):
+    """The process with a trained model died or failed; ``findings`` tell why, ``lines`` are its last."""
+
+    status, code = 502, "model_failed"
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        hint: str | None = None,
+        findings: Sequence[Mapping[str, Any]] = (),
+        lines: Sequence[str] = (),
+    ) -> None:
+        super().__init__(message, hint=hint)
+        self.findings = [dict(finding) for finding in findings]
+        self.lines = list(lines)
+
+    def to_json(self) -> dict[str, dict[str, Any]]:
+        """The usual shape, with ``findings`` and ``lines`` beside the message."""
+        return {"error": {**super().to_json()["error"], "findings": self.findings, "lines": self.lines}}
 
 
 class Unavailable(SignalboxError):

@@ -21,13 +21,26 @@ from app.config import Settings
 from app.container import EXTENSION, Container
 from app.launchers.launcher import Launcher
 from app.launchers.local import LocalLauncher
-from app.routes import api, login, pages, queue_pages, system_api, uplink_api
+from app.routes import (
+    api,
+    dataset_pages,
+    login,
+    pages,
+    queue_pages,
+    scripts_api,
+    system_api,
+    uplink_api,
+)
 from app.security import checkpoint, headers
 from app.security.host_gate import HostGate
 from app.services.access import Access
 from app.services.adoption import Adoption
 from app.services.alert_bell import AlertBell, LossBell
 from app.services.alerts import Alerts
+from app.services.asking import Asking
+from app.services.dataset_desk import DatasetDesk
+from app.services.dataset_inspection import Inspections
+from app.services.dataset_uploads import Uploads
 from app.services.doctor import Doctor
 from app.services.evolution import Evolution
 from app.services.ingest import Ingest
@@ -56,7 +69,14 @@ MAX_BODY_BYTES: Final = 1024 * 1024
 BACKGROUND: Final = "signalbox_background"
 PING_INTERVAL_S: Final = 10
 PING_TIMEOUT_S: Final = 15
-BLUEPRINTS: Final = (login.bp, system_api.bp, uplink_api.bp, queue_pages.bp)
+BLUEPRINTS: Final = (
+    login.bp,
+    system_api.bp,
+    uplink_api.bp,
+    queue_pages.bp,
+    dataset_pages.bp,
+    scripts_api.pages,
+)
 
 
 class OrjsonProvider(JSONProvider):
@@ -211,8 +231,10 @@ def _container(
         live=live,
         access=Access(store),
         doctor=Doctor(settings),
+        datasets=DatasetDesk(store, settings=settings, inspections=Inspections(), uploads=Uploads(settings)),
         preflight=Preflight(settings),
         verification=Verification(settings),
+        asking=Asking(runs),
         alerts=Alerts(store, live=live),
         webhook=webhook,
     )
@@ -223,4 +245,6 @@ def _background(parts: Container, adoption: Adoption, keeper: SocketKeeper) -> B
     return Background(
         *(parts.store, Compactor(parts.store), parts.live, adoption, parts.queue, keeper),
         *(parts.doctor, parts.preflight, parts.verification, parts.webhook, parts.queue_parts.inbox),
+        parts.datasets.inspections,
+        parts.asking,
     )

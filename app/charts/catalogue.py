@@ -20,6 +20,7 @@ def all_charts() -> list[Chart]:
     return sorted(found, key=lambda chart: (chart.page, chart.order, chart.key))
 
 
-def charts_of(page: Literal["run", "evolution"]) -> list[Chart]:
-    """The charts of one page, in order."""
-    return [chart for chart in all_charts() if chart.page == page]
+def charts_of(page: Literal["run", "evolution"], *, task: str | None = None) -> list[Chart]:
+    """The charts of one page, in order; with ``task`` only those that say something about it."""
+    found = [chart for chart in all_charts() if chart.page == page]
+    return [chart for chart in found if task is None or not chart.tasks or task in chart.tasks]

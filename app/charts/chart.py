@@ -57,6 +57,7 @@ class Chart:
         y_range: fixed limits of the left axis, or None for the data's own.
         log: whether a logarithmic left axis makes sense.
         over_time: whether steps say nothing about its points, so that it always runs over time.
+        tasks: the kinds of task it is about; empty for all.
         help: one sentence on how to read it.
         empty: what is said while there is no point.
     """
@@ -74,6 +75,7 @@ class Chart:
     y_range: tuple[float, float] | None = None
     log: bool = True
     over_time: bool = False
+    tasks: tuple[str, ...] = ()
     help: str = ""
     empty: str = "Nothing reported yet."
     height: int = 240
@@ -82,9 +84,9 @@ class Chart:
 
 _TICKS: dict[Format, Figure] = {
     "number": {"exponentformat": "power", "minexponent": 4},
-    "percent": {"tickformat": ".0%"},
-    "bytes": {"tickformat": "~s", "ticksuffix": "B"},
-    "rate": {"tickformat": "~s"},
+    "percent": {"tickformat": ".0%", "rangemode": "nonnegative"},
+    "bytes": {"tickformat": ".3~s", "ticksuffix": "B", "rangemode": "tozero"},
+    "rate": {"tickformat": ".3~s"},
 }
 _HOVER: dict[Format, str] = {
     "number": "%{y:.5~g}",

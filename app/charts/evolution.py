@@ -19,6 +19,7 @@ CHART: Final = Chart(
     height=220,
     lines=(
         Line(series="accuracy", label="accuracy", color="--chart-3", smooth=False, markers=True, width=2.25),
+        Line(series="token_accuracy", label="tokens right", color="--chart-2", smooth=False, markers=True),
         Line(series="avg_loss", label="loss", color="--chart-1", smooth=False, markers=True, axis="y2"),
     ),
     help="Click a point to open that snapshot.",

@@ -15,6 +15,7 @@ CHART: Final = Chart(
     y_title="MRR@10",
     y2_title="margin",
     log=False,
+    tasks=("retrieval",),
     lines=(
         Line(series="eval/mrr@10", label="MRR@10", color="--chart-3", smooth=False, markers=True),
         Line(series="eval/margin", label="margin", color="--chart-4", smooth=False, markers=True, axis="y2"),

@@ -14,6 +14,7 @@ CHART: Final = Chart(
     section="Learning",
     y_format="percent",
     log=False,
+    tasks=("retrieval",),
     lines=(
         Line(series="eval/recall@1", label="@1", color="--chart-1", smooth=False, markers=True),
         Line(series="eval/recall@5", label="@5", color="--chart-2", smooth=False, markers=True),

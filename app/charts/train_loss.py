@@ -12,7 +12,6 @@ CHART: Final = Chart(
     page="run",
     order=10,
     section="Learning",
-    y_title="nats",
     lines=(
         Line(series="train/loss", label="train", color="--chart-1"),
         Line(series="eval/loss", label="held out", color="--chart-2", smooth=False, markers=True),
@@ -24,7 +23,15 @@ CHART: Final = Chart(
             smooth=False,
             width=1.25,
         ),
+        Line(
+            series="eval/chance_loss",
+            label="chance, held out",
+            color="--chart-2",
+            dash="dot",
+            smooth=False,
+            width=1.25,
+        ),
     ),
-    help="Below the dotted line the model does better than guessing.",
+    help="Below its dotted chance line a loss, in nats, beats guessing; negatives decide where it lies.",
     empty="The first loss appears after the first step.",
 )

@@ -49,7 +49,11 @@ class RunAnswer(Answer):
     name: str
     recipe: str
     dataset: str
+    columns: dict[str, str] = Field(description="Which column of the file plays which role.")
+    dataset_hash: str | None = Field(description="Of what it trains on, as the trainer has read it.")
+    dataset_counts: dict[str, Any] | None = Field(description="Examples of each kind, as the trainer says.")
     params: dict[str, Any]
+    script: str = Field(description="The registered script of a run of the recipe `script`, else empty.")
     tags: list[str]
     policy: dict[str, Any]
     profile: str
@@ -248,15 +252,17 @@ class DatasetAnswer(Answer):
     """A built-in dataset, or a file under a dataset folder."""
 
     name: str
-    kind: str = Field(description="builtin or file")
+    kind: str = Field(description="builtin, registered or file")
     title: str
 
 
 class DatasetListAnswer(Answer):
-    """What can be trained on, and where files are looked for."""
+    """What can be trained on, where files are looked for, and what files can hold."""
 
     datasets: list[DatasetAnswer]
     folders: list[str]
+    kinds: list[dict[str, Any]]
+    max_upload_mib: int
 
 
 class EvolutionDatasetAnswer(Answer):

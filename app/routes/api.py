@@ -8,11 +8,15 @@ from apiflask import APIFlask
 
 from app.routes import (
     alerts_api,
+    asking_api,
     checking_api,
     datasets_api,
     diagnosis_api,
     doctor_api,
+    evaluations_api,
     evolution_api,
+    exports_api,
+    gates_api,
     inbox_api,
     mark_ended_api,
     metrics_api,
@@ -21,12 +25,14 @@ from app.routes import (
     recipes_api,
     run_details_api,
     runs_api,
+    scripts_api,
     settings_api,
 )
 
 BLUEPRINTS: Final = (
     runs_api.bp,
     run_details_api.bp,
+    gates_api.bp,
     metrics_api.bp,
     recipes_api.bp,
     datasets_api.bp,
@@ -39,6 +45,10 @@ BLUEPRINTS: Final = (
     queue_api.bp,
     mark_ended_api.bp,
     inbox_api.bp,
+    asking_api.bp,
+    exports_api.bp,
+    scripts_api.bp,
+    evaluations_api.bp,
 )
 
 

@@ -30,6 +30,8 @@ def preflight(body: PreflightRequest) -> Response:
         body.params,
         profile=body.profile,
         environment=body.environment,
+        columns=body.columns,
+        script=body.script,
         settings=parts.settings,
     )
     return reply(parts.preflight.report(plan, smoke=body.smoke))

@@ -32,7 +32,9 @@ class InboxChanges(Body):
     """The switch, and what files without a sidecar become."""
 
     on: bool | None = None
-    recipe: Word | None = None
+    recipe: Annotated[str, Field(max_length=64)] | None = Field(
+        default=None, description="Empty: the one that trains on what the file holds."
+    )
     preset: Word | None = Field(default=None, description="null: the recipe's defaults.")
 
 
@@ -70,7 +72,7 @@ class InboxAnswer(Answer):
     on: bool
     decided_by: Literal["settings", "switch"]
     folder: str
-    recipe: str
+    recipe: str = Field(description="Empty: the one that trains on what the file holds.")
     preset: str | None
     trouble: str | None = Field(description="Why nothing can be taken at the moment.")
     not_listed: int = Field(description="Entries of the folder beyond those that are noted at once.")

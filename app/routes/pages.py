@@ -16,6 +16,7 @@ from app.domain.callers import Scope
 from app.errors import NotFound
 from app.routes.plotly_asset import compressed_plotly, plotly_source, plotly_version
 from app.security.access import caller, public, requires
+from trainer.recipes.registry import recipes
 
 ONE_YEAR_S: Final = 365 * 24 * 3600
 
@@ -50,10 +51,13 @@ def new_run() -> ResponseReturnValue:
 def run(run_id: str) -> ResponseReturnValue:
     """One run, live."""
     services = container().runs
+    found = services.get(run_id)
+    recipe = recipes().get(found.recipe)
     return render_template(
         "run.html",
-        run=services.to_json(services.get(run_id)),
-        charts=[describe(chart) for chart in charts_of("run")],
+        run=services.to_json(found),
+        charts=[describe(chart) for chart in charts_of("run", task=recipe.task if recipe else None)],
+        can_be_asked=bool(recipe and recipe.answerer),
     )
 
 

@@ -50,6 +50,7 @@ Priority = Annotated[
         }
     ),
 ]
+Columns = dict[Annotated[str, Field(max_length=64)], Annotated[str, Field(max_length=200)]]
 Profile = Literal["auto", "safe", "classic"]
 
 
@@ -77,10 +78,23 @@ class TrainingRequest(Body):
 
     recipe: str = Field(min_length=1, max_length=64, description="A name from GET /api/recipes.")
     dataset: str = Field(
-        min_length=1, max_length=1024, description="A built-in name, or a file under a dataset folder."
+        default="",
+        max_length=1024,
+        description="A built-in name, a registered one (NAME or NAME@2), or a file under a dataset folder; "
+        "a script may have none.",
+    )
+    columns: Columns = Field(
+        default_factory=dict,
+        max_length=32,
+        description="Role -> column of the file; over those a dataset was registered with. Empty: no column.",
+    )
+    script: str = Field(
+        default="", max_length=64, description="For the recipe `script`: a name from GET /api/scripts."
     )
     params: dict[str, Any] = Field(default_factory=dict, max_length=500)
-    profile: Profile = "auto"
+    profile: Profile | None = Field(
+        default=None, description="Environment of the trainer. Default: `auto`, or what the script proposes."
+    )
     environment: dict[str, str] = Field(
         default_factory=dict, max_length=MAX_VARIABLES, description="Variables of your own, over ours."
     )

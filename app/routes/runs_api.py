@@ -73,6 +73,8 @@ def create(body: RunRequest, headers: CreationHeaders) -> Response:
         policy=body.policy.model_dump(exclude_none=True),
         profile=body.profile,
         environment=body.environment,
+        columns=body.columns,
+        script=body.script,
         priority=body.priority,
         idempotency_key=headers.idempotency_key,
         before_queueing=container().preflight.require if body.preflight == "require" else None,
@@ -89,7 +91,11 @@ def preview(body: TrainingRequest) -> Response:
     """Show the command, the environment and the complete parameters a run would get."""
     runs = container().runs
     shown = runs.preview(
-        body.recipe, body.dataset, body.params, profile=body.profile, environment=body.environment
+        *(body.recipe, body.dataset, body.params),
+        profile=body.profile,
+        environment=body.environment,
+        columns=body.columns,
+        script=body.script,
     )
     return reply(shown)
 
@@ -122,6 +128,7 @@ def update(run_id: str, body: RunChanges) -> Response:
 def delete(run_id: str, query: DeleteQuery) -> Response:
     """Delete an ended run; its folder moves to `instance/trash` unless `purge` is true."""
     container().runs.delete(run_id, purge=query.purge)
+    container().asking.forget(run_id)
     return no_content()
 
 

@@ -3,7 +3,8 @@
 A state change that is, or becomes, authorised by a cookie needs three things
 no foreign page can send together: ``Sec-Fetch-Site: same-origin`` (or, from
 browsers without it, an Origin of ours), the header ``X-Requested-By:
-signalbox``, and a JSON body if there is one.
+signalbox``, and a body, if there is one, of a type that no form can send:
+JSON, or the bytes of a file.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from app.errors import Forbidden
 SAFE_METHODS: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 HEADER: Final = "X-Requested-By"
 HEADER_VALUE: Final = "signalbox"
+BODY_TYPES: Final = ("application/json", "application/octet-stream")
 
 
 def check(request: Request, *, origins: Collection[str]) -> None:
@@ -37,8 +39,8 @@ def check(request: Request, *, origins: Collection[str]) -> None:
         raise Forbidden("changes are accepted from this server's own pages only", hint=hint)
     if request.headers.get(HEADER) != HEADER_VALUE:
         raise Forbidden(f"the header {HEADER}: {HEADER_VALUE} is missing")
-    if _has_body(request) and request.mimetype != "application/json":
-        raise Forbidden("the body must be application/json")
+    if _has_body(request) and request.mimetype not in BODY_TYPES:
+        raise Forbidden(f"the body must be {' or '.join(BODY_TYPES)}")
 
 
 def _has_body(request: Request) -> bool:

@@ -61,6 +61,7 @@ class _Subject:
     state: RunState
     queued_at: float
     attempt: int
+    stop_requested: bool
 
 
 @dataclass
@@ -186,8 +187,9 @@ class Adoption:
         if subject.state is RunState.LOST:
             self._move(subject, RunState.RUNNING, reason=None)
             log.info("run %s was believed lost and is back", subject.run_id)
-        is_unheard = subject.state is RunState.STOPPING and subject.run_id not in self._stop_heard
-        if is_unheard and self._redeliver_stop(subject.run_id):
+        # a run that its own policy ends is stopping, too, but nobody has asked for it
+        is_asked = subject.state is RunState.STOPPING and subject.stop_requested
+        if is_asked and subject.run_id not in self._stop_heard and self._redeliver_stop(subject.run_id):
             self._stop_heard.add(subject.run_id)
 
     def _settle(self, subject: _Subject, record: ExitRecord) -> None:
@@ -272,7 +274,7 @@ class Adoption:
 
 
 def _subject(run: Run) -> _Subject:
-    return _Subject(run.id, RunState(run.state), run.queued_at, run.attempt)
+    return _Subject(run.id, RunState(run.state), run.queued_at, run.attempt, run.stop_requested)
 
 
 def _end_of(paths: RunPaths, subject: _Subject) -> ExitRecord | None:

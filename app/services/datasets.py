@@ -15,12 +15,17 @@ from pathlib import Path
 from typing import Any, Final
 
 from app.errors import InvalidRequest
-from trainer.recipes.registry import Recipe
+from trainer.datasets.kinds.registry import endings_of, kinds
+from trainer.protocol.dataset_shelf import SHELF
+from trainer.recipes.files import recipes_reading, taken_by
+from trainer.recipes.registry import Recipe, endings_for
 
-SUFFIXES: Final = {".jsonl": "jsonl", ".csv": "csv", ".tsv": "tsv", ".npz": "npz"}
 MAX_LISTED: Final = 500
 QUARANTINE: Final = "quarantine"  # of the inbox: what lies there cannot be trained on
 MAX_PATH_CHARACTERS: Final = 1024
+UPLOADS: Final = "uploads"  # below the dataset folder: what has come in and has no name yet
+_CACHES: Final = frozenset({"features", "tokens", "tokenizers"})  # of the trainers
+_NOT_DATASETS: Final = frozenset({QUARANTINE, SHELF, UPLOADS}) | _CACHES
 
 
 @dataclass(frozen=True)
@@ -44,21 +49,42 @@ def resolve_dataset(recipe: Recipe, dataset: str, *, roots: Sequence[Path]) -> s
     if dataset in builtin:
         return dataset
     allowed = f"built in: {', '.join(builtin) or 'none'}; files may lie under {_listing(roots)}"
-    if not dataset or len(dataset) > MAX_PATH_CHARACTERS or not dataset.isprintable():
-        raise InvalidRequest("the dataset must be a name or a path", field="dataset", hint=allowed)
-    if os.sep not in dataset and Path(dataset).suffix not in SUFFIXES:
+    known = endings_of(kinds())
+    if os.sep not in dataset and dataset.isprintable() and Path(dataset).suffix.lower() not in known:
         raise InvalidRequest(f"{recipe.name} has no dataset {dataset!r}", field="dataset", hint=allowed)
+    real = resolve_file(dataset, roots=roots, endings=known, field="dataset", hint=allowed)
+    ending = Path(real).suffix.lower()
+    if ending not in endings_for(recipe):
+        raise InvalidRequest(
+            f"{dataset} ends in {ending}, which {recipe.name} cannot read",
+            field="dataset",
+            hint=taken_by(recipe, instead=recipes_reading(ending), what=ending),
+        )
+    return real
+
+
+def resolve_file(
+    dataset: str, *, roots: Sequence[Path], endings: Sequence[str], field: str, hint: str = ""
+) -> str:
+    """The absolute real path of a file under one of ``roots``, named by a path or relative to a root.
+
+    Raises:
+        InvalidRequest: ``field`` names it; it is no such file, or not one that may be read.
+    """
+    allowed = hint or f"files may lie under {_listing(roots)}"
+    if not dataset or len(dataset) > MAX_PATH_CHARACTERS or not dataset.isprintable():
+        raise InvalidRequest("the dataset must be a name or a path", field=field, hint=allowed)
     for candidate in _candidates(dataset, roots):
         real = Path(os.path.realpath(candidate))
-        if not _is_inside(real, roots):
+        if not is_inside(real, roots):
             continue
-        _check_regular(real, shown=dataset)
+        check_file(real, shown=dataset, endings=endings, field=field)
         return str(real)
-    raise InvalidRequest(f"no file {dataset!r} in the dataset folders", field="dataset", hint=allowed)
+    raise InvalidRequest(f"no file {dataset!r} in the dataset folders", field=field, hint=allowed)
 
 
 def list_files(roots: Iterable[Path], *, skip: frozenset[str] = frozenset()) -> list[DatasetFile]:
-    """The dataset files under ``roots`` outside folders named in ``skip``, newest first, at most 500."""
+    """The dataset files under ``roots``, but not under ROOT/SKIP; newest first, at most 500."""
     found: dict[str, DatasetFile] = {}
     for root in roots:
         for path in _walk(root, skip):
@@ -66,7 +92,7 @@ def list_files(roots: Iterable[Path], *, skip: frozenset[str] = frozenset()) -> 
             found[str(path)] = DatasetFile(
                 path.relative_to(root).as_posix(),
                 str(path.resolve()),
-                SUFFIXES[path.suffix],
+                path.suffix.lower().lstrip("."),
                 status.st_size,
                 status.st_mtime,
             )
@@ -76,7 +102,7 @@ def list_files(roots: Iterable[Path], *, skip: frozenset[str] = frozenset()) -> 
 
 
 def describe_datasets(recipes: Iterable[Recipe], *, roots: Sequence[Path]) -> list[dict[str, Any]]:
-    """Built-in datasets with the recipes that know them, then the files, as JSON objects."""
+    """Built-in datasets with the recipes that know them, then files with those that read them, as JSON."""
     builtin: dict[str, dict[str, Any]] = {}
     for recipe in recipes:
         for one in recipe.builtin_datasets:
@@ -86,8 +112,13 @@ def describe_datasets(recipes: Iterable[Recipe], *, roots: Sequence[Path]) -> li
             )
             entry["recipes"].append(recipe.name)
     files = [
-        {"kind": "file", "title": file.name, **asdict(file)}
-        for file in list_files(roots, skip=frozenset(builtin) | {QUARANTINE})
+        {
+            "kind": "file",
+            "title": file.name,
+            "recipes": recipes_reading(f".{file.format}"),
+            **asdict(file),
+        }
+        for file in list_files(roots, skip=frozenset(builtin) | _NOT_DATASETS)
     ]
     return [*builtin.values(), *files]
 
@@ -102,34 +133,39 @@ def _candidates(dataset: str, roots: Sequence[Path]) -> Iterator[Path]:
             yield root / path
 
 
-def _is_inside(real: Path, roots: Sequence[Path]) -> bool:
+def is_inside(real: Path, roots: Sequence[Path]) -> bool:
+    """Whether a real path lies under one of ``roots``."""
     return any(real.is_relative_to(os.path.realpath(root)) for root in roots)
 
 
-def _check_regular(real: Path, *, shown: str) -> None:
+def check_file(real: Path, *, shown: str, endings: Sequence[str], field: str = "dataset") -> None:
+    """Raise InvalidRequest unless ``real`` is a regular file that can be read, with one of ``endings``."""
     try:
         status = real.stat()
     except OSError as exc:
-        raise InvalidRequest(f"{shown}: {exc.strerror}", field="dataset") from exc
+        raise InvalidRequest(f"{shown}: {exc.strerror}", field=field) from exc
     if stat.S_ISDIR(status.st_mode):
-        raise InvalidRequest(f"{shown} is a folder", field="dataset", hint="name a file inside it")
+        raise InvalidRequest(f"{shown} is a folder", field=field, hint="name a file inside it")
     if not stat.S_ISREG(status.st_mode):
-        raise InvalidRequest(f"{shown} is not a regular file", field="dataset")
-    if real.suffix not in SUFFIXES:
-        hint = f"known endings: {', '.join(SUFFIXES)}"
-        raise InvalidRequest(f"{shown} has an unknown ending", field="dataset", hint=hint)
+        raise InvalidRequest(f"{shown} is not a regular file", field=field)
+    if real.suffix.lower() not in endings:
+        hint = f"known endings: {', '.join(endings)}"
+        raise InvalidRequest(f"{shown} has an unknown ending", field=field, hint=hint)
     if status.st_size == 0:
-        raise InvalidRequest(f"{shown} is empty", field="dataset")
+        raise InvalidRequest(f"{shown} is empty", field=field)
     if not os.access(real, os.R_OK):
-        raise InvalidRequest(f"{shown} cannot be read", field="dataset", hint="check its permissions")
+        raise InvalidRequest(f"{shown} cannot be read", field=field, hint="check its permissions")
 
 
 def _walk(root: Path, skip: frozenset[str]) -> Iterator[Path]:
+    endings = endings_of(kinds())
     for folder, folders, names in os.walk(root):
-        folders[:] = sorted(name for name in folders if name not in skip and not name.startswith((".", "_")))
+        left_out = skip if folder == str(root) else frozenset()
+        folders[:] = sorted(one for one in folders if one not in left_out and not one.startswith((".", "_")))
         for name in sorted(names):
             path = Path(folder) / name
-            if path.suffix in SUFFIXES and path.is_file() and not path.is_symlink():
+            is_sidecar = path.suffix == ".json" and Path(path.stem).suffix.lower() in endings
+            if path.suffix.lower() in endings and path.is_file() and not (is_sidecar or path.is_symlink()):
                 yield path
 
 

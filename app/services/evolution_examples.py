@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy.orm import Session
 
+from app.services.evolution_classification import classification_answer
 from app.store import snapshots
 from app.store.models import Snapshot
 
@@ -137,4 +138,7 @@ def _named(output: dict[str, Any]) -> list[str]:
     return [str(entry[0]) for entry in top] if isinstance(top, list) else []
 
 
-_ANSWERS: Final[dict[str, Answer]] = {"retrieval": _retrieval_answer}
+_ANSWERS: Final[dict[str, Answer]] = {
+    "retrieval": _retrieval_answer,
+    "classification": classification_answer,
+}

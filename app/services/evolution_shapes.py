@@ -14,7 +14,10 @@ from app.services.evolution_examples import finite, number
 from app.store.models import Snapshot
 from trainer.protocol.events import snapshot_name
 
-_BESIDE: Final = ("model_output", "loss", "exact_match", "similarity", "rank", "margin", "score", "top")
+_BESIDE: Final = (
+    "model_output", "loss", "exact_match", "similarity", "rank", "margin", "score", "top",
+    "probabilities",
+)  # fmt: skip
 
 
 def merit(one: Snapshot) -> tuple[float, float, int]:

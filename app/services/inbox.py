@@ -31,12 +31,13 @@ from app.services import inbox_files as files
 from app.services.datasets import QUARANTINE
 from app.services.inbox_arrivals import Arrivals
 from app.services.inbox_check import Checker, CheckTrouble
-from app.services.inbox_wish import WishError, default_recipe, read_sidecar, wish_of
+from app.services.inbox_wish import BY_CONTENT, WishError, read_sidecar, recipe_by_content, wish_of
 from app.services.queue import RunFeed
 from app.store import inbox as rows
 from app.store.engine import Store
 from app.store.models import InboxItem, Run
 from trainer.protocol.files import write_atomic
+from trainer.recipes.registry import recipes
 
 LOOK_EVERY_S: Final = 2.0
 TRY_AGAIN_S: Final = 30.0
@@ -111,9 +112,9 @@ class Inbox:
         return self._settings.inbox if chosen is None else chosen
 
     def recipe(self, session: Session) -> tuple[str, str | None]:
-        """Recipe and preset for files without a sidecar."""
+        """Recipe and preset for files without a sidecar; the recipe may be ``BY_CONTENT``."""
         chosen = rows.choice(session)
-        return (chosen.recipe or default_recipe(), chosen.preset if chosen.recipe else None)
+        return (chosen.recipe or BY_CONTENT, chosen.preset if chosen.recipe else None)
 
     def look(self) -> bool:
         """Complete what was begun, take note of what is new, and take one file; whether one was taken.
@@ -271,13 +272,21 @@ class Inbox:
             return self._write(item, state=InboxState.FAILED.value, reason=_VANISHED)
         if not stat.S_ISREG(before.st_mode):
             return self._put_aside(item, InboxState.FAILED, "Is no regular file.")
-        verdict = self._checker.check(Path(os.fsdecode(item.path)))
+        wish = item.wish or {}
+        recipe = recipes().get(wish.get("recipe", BY_CONTENT))
+        kinds = recipe.dataset_kinds if recipe is not None else ()
+        verdict = self._checker.check(Path(os.fsdecode(item.path)), kinds=kinds)
         after = os.lstat(item.path)
         if (before.st_size, before.st_mtime_ns) != (after.st_size, after.st_mtime_ns):
             raise _NotYet("It was changed while it was being read.")
         if not verdict["ok"]:
             told = str(verdict["error"]).replace(os.fsdecode(item.path), item.name)
             return self._put_aside(item, InboxState.FAILED, told)
+        if recipe is None:
+            try:
+                wish, _ = wish_of(item.sidecar, recipe=recipe_by_content(str(verdict["kind"])), preset=None)
+            except WishError as exc:
+                return self._put_aside(item, InboxState.FAILED, str(exc))
         sha256 = str(verdict["sha256"])
         facts = {name: verdict.get(name) for name in ("kind", "num_pairs", "num_groups")}
         with self._store.read() as session:
@@ -288,8 +297,9 @@ class Inbox:
         stem, _ = files.safe_name(os.fsencode(item.name))
         ending = _ENDINGS.get(Path(os.fsdecode(item.path)).suffix, Path(os.fsdecode(item.path)).suffix)
         return self._write_goal(
-            item, self._settings.datasets_dir / _STORED, stem, ending, reason=None, sha256=sha256, facts=facts
-        )
+            item, self._settings.datasets_dir / _STORED, stem, ending,
+            reason=None, sha256=sha256, facts=facts, wish=wish,
+        )  # fmt: skip
 
     def _hand_over(self, item: InboxItem) -> InboxItem | None:
         """Queue the run of a file among the datasets; after a crash the key finds the run made before it."""

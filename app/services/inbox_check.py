@@ -13,6 +13,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final, Protocol
 
@@ -39,8 +40,10 @@ class CheckTrouble(Exception):
 class Checker(Protocol):
     """Says whether a file can be trained on."""
 
-    def check(self, path: Path) -> dict[str, Any]:
+    def check(self, path: Path, *, kinds: Sequence[str] = ()) -> dict[str, Any]:
         """``{"ok": true, "sha256", "kind", "num_pairs", …}`` or ``{"ok": false, "error"}``.
+
+        ``kinds`` are those the file may be of; empty for all there are.
 
         Raises:
             CheckTrouble: it could not be found out now.
@@ -58,7 +61,7 @@ class ProcessChecker:
         self._process: subprocess.Popen[bytes] | None = None
         self._is_closed = False
 
-    def check(self, path: Path) -> dict[str, Any]:
+    def check(self, path: Path, *, kinds: Sequence[str] = ()) -> dict[str, Any]:
         """Run the check and wait for its verdict, at most a quarter of an hour."""
         with tempfile.TemporaryFile() as answer, tempfile.TemporaryFile() as complaint:
             with self._lock:
@@ -66,7 +69,7 @@ class ProcessChecker:
                     raise CheckTrouble("the server ends")
                 try:
                     process = self._process = subprocess.Popen(
-                        _command(path),
+                        _command(path, kinds),
                         stdin=subprocess.DEVNULL, stdout=answer, stderr=complaint, env=_environment(),
                         start_new_session=True,
                     )  # fmt: skip
@@ -107,10 +110,11 @@ class ProcessChecker:
         raise CheckTrouble(f"the check ended with exit code {code}. {said}".strip())
 
 
-def _command(path: Path) -> list[str]:
+def _command(path: Path, kinds: Sequence[str]) -> list[str]:
     memory_gib = max(4.0, psutil.virtual_memory().total / _GIB / 2)
-    bounds = ["--max-memory-gib", f"{memory_gib:.1f}", "--max-cpu-s", str(MAX_CPU_S)]
-    return [sys.executable, "-P", "-m", "trainer", "datasets", "check", "--json", *bounds, "--", str(path)]
+    bounds = ["--read-only", "--max-memory-gib", f"{memory_gib:.1f}", "--max-cpu-s", str(MAX_CPU_S)]
+    words = ["--json", *bounds, *(f"--kind={kind}" for kind in kinds), "--", str(path)]
+    return [sys.executable, "-P", "-m", "trainer", "datasets", "check", *words]
 
 
 def _environment() -> dict[str, str]:

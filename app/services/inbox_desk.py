@@ -16,7 +16,7 @@ from app.errors import Conflict, InvalidRequest
 from app.services.datasets import QUARANTINE
 from app.services.inbox import REASON_ENDING, Inbox
 from app.services.inbox_files import SIDECAR
-from app.services.inbox_wish import WishError, preset_params, recipe_of
+from app.services.inbox_wish import BY_CONTENT, WishError, preset_params, recipe_of
 from app.services.runs import Runs
 from app.store import inbox as rows
 from app.store.engine import Store
@@ -71,7 +71,7 @@ class InboxDesk:
         if "recipe" in changes or "preset" in changes:
             with self._store.read() as session:
                 recipe, preset = self._inbox.recipe(session)
-            values["recipe"] = changes.get("recipe") or recipe
+            values["recipe"] = changes.get("recipe", recipe)
             values["preset"] = changes.get("preset") if "recipe" in changes else changes.get("preset", preset)
             self._check_choice(values["recipe"], values["preset"])
         if values.get("is_on"):
@@ -147,6 +147,10 @@ class InboxDesk:
                 _move_to(trash, old)
 
     def _check_choice(self, recipe: str, preset: str | None) -> None:
+        if recipe == BY_CONTENT:
+            if preset is not None:
+                raise InvalidRequest("belongs to a recipe; choose one first", field="preset")
+            return
         try:
             preset_params(recipe_of(recipe), preset)
         except WishError as exc:
@@ -179,7 +183,7 @@ class InboxDesk:
             "bytes": item.num_bytes,
             "sha256": item.sha256,
             "facts": item.facts,
-            "recipe": wish.get("recipe"),
+            "recipe": wish.get("recipe") or None,
             "run": None if run is None else {"id": run.id, "name": run.name, "state": run.state},
             "can_retry": item.goal is None
             and one.state in (InboxState.FAILED, InboxState.CANCELLED, InboxState.DUPLICATE),

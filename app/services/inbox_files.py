@@ -16,7 +16,7 @@ import os
 import signal
 import stat
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -24,6 +24,7 @@ from typing import Final
 
 from app.domain.priorities import PRIORITIES
 from app.services.datasets import QUARANTINE
+from trainer.datasets.kinds.registry import endings_of, kinds
 from trainer.protocol.files import sync_folder
 
 TAKEN: Final = ".taken"
@@ -33,6 +34,7 @@ MAX_ENTRIES: Final = 20_000  # looked at per folder and look
 MAX_SEEN: Final = 1_000  # of these, taken note of
 MAX_NAME_BYTES: Final = 150  # of a name we give; file systems allow 255, and endings are added
 BLOCK_BYTES: Final = 4 * 1024 * 1024
+_ENDINGS: Final = tuple(ending.encode() for ending in endings_of(kinds()))
 _SPECIAL: Final = frozenset(os.fsencode(name) for name in (*PRIORITIES, QUARANTINE))
 
 
@@ -99,7 +101,7 @@ def _look_into(folder: bytes, *, priority: int, is_root: bool) -> list[Look]:
         members = {entry.name: entry for entry in islice(entries, MAX_ENTRIES)}
     looks = []
     for name, entry in members.items():
-        if name.startswith(b".") or name.lower().endswith((SIDECAR, *PARTIAL)):
+        if name.startswith(b".") or name.lower().endswith(PARTIAL) or _is_sidecar(name, members):
             continue
         if is_root and name in _SPECIAL:
             continue
@@ -113,6 +115,14 @@ def _look_into(folder: bytes, *, priority: int, is_root: bool) -> list[Look]:
             facts = (_kind(found), found.st_size, found.st_mtime_ns, inode_of(found))
             looks.append(Look(entry.path, priority, *facts, wish))
     return looks
+
+
+def _is_sidecar(name: bytes, members: Mapping[bytes, object]) -> bool:
+    """Whether it belongs to a file that is there or still to come; other ``.json`` are datasets."""
+    if not name.lower().endswith(SIDECAR):
+        return False
+    stem = name[: -len(SIDECAR)]
+    return stem in members or stem.lower().endswith(_ENDINGS)
 
 
 def _kind(found: os.stat_result) -> str:

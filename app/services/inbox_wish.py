@@ -13,9 +13,11 @@ from app.domain.priorities import priority_number
 from app.errors import InvalidRequest
 from app.services.run_policy import check_policy
 from trainer.environment.build import PROFILES
+from trainer.recipes.files import recipes_for
 from trainer.recipes.registry import ParameterError, Recipe, recipes, validate
 
 MAX_SIDECAR_BYTES: Final = 64 * 1024
+BY_CONTENT: Final = ""  # in place of a recipe's name: the one that trains on what the file holds
 
 
 class WishError(Exception):
@@ -66,23 +68,27 @@ def wish_of(sidecar: str | None, *, recipe: str, preset: str | None) -> tuple[di
 
     Args:
         sidecar: its text, None where there is none.
-        recipe: what the page says; ``preset`` likewise, None for the recipe's defaults.
+        recipe: what the page says, :data:`BY_CONTENT` for what suits the file; ``preset`` likewise, None
+            for the recipe's defaults.
+
+    Returns:
+        Where neither says, only what the sidecar says of the priority: the rest needs to be asked again
+        with the recipe that suits what the file turns out to hold.
+
     Raises:
         WishError: names what cannot be followed, and what is allowed.
     """
     said = _parsed(sidecar)
+    priority = None if said.priority is None else priority_number(said.priority)
+    policy = _policy(said)
+    if not (said.recipe or recipe):
+        return {"recipe": BY_CONTENT}, priority
     chosen = recipe_of(said.recipe or recipe)
     wanted_preset = said.preset if said.preset is not None or said.recipe is not None else preset
-    params = {**preset_params(chosen, wanted_preset), **said.params}
-    if said.profile not in PROFILES:
-        raise WishError(f"there is no profile {said.profile!r}; there are {', '.join(PROFILES)}")
     try:
-        complete = validate(chosen, params)
-        policy = check_policy(said.policy)
+        complete = validate(chosen, {**preset_params(chosen, wanted_preset), **said.params})
     except ParameterError as exc:
         raise WishError(f"params.{exc.field}: {exc.message}") from exc
-    except InvalidRequest as exc:
-        raise WishError(f"{exc.field}: {exc.message}") from exc
     wish = {
         "recipe": chosen.name,
         "params": complete,
@@ -91,7 +97,7 @@ def wish_of(sidecar: str | None, *, recipe: str, preset: str | None) -> tuple[di
         "profile": said.profile,
         "policy": policy,
     }
-    return wish, None if said.priority is None else priority_number(said.priority)
+    return wish, priority
 
 
 def recipe_of(name: str) -> Recipe:
@@ -103,6 +109,8 @@ def recipe_of(name: str) -> Recipe:
     known = recipes()
     if name not in known:
         raise WishError(f"there is no recipe {name!r}; there are {', '.join(known)}")
+    if not known[name].needs_dataset:
+        raise WishError(f"the recipe {name!r} is not for dropped files: it need not train on a dataset")
     return known[name]
 
 
@@ -121,6 +129,16 @@ def preset_params(recipe: Recipe, preset: str | None) -> Mapping[str, Any]:
     raise WishError(f"{recipe.name} has no preset {preset!r}; it has {known}")
 
 
+def _policy(said: Sidecar) -> dict[str, Any]:
+    """What a sidecar says that holds for any recipe, checked."""
+    if said.profile not in PROFILES:
+        raise WishError(f"there is no profile {said.profile!r}; there are {', '.join(PROFILES)}")
+    try:
+        return check_policy(said.policy)
+    except InvalidRequest as exc:
+        raise WishError(f"{exc.field}: {exc.message}") from exc
+
+
 def _parsed(sidecar: str | None) -> Sidecar:
     if sidecar is None:
         return Sidecar()
@@ -136,6 +154,13 @@ def _parsed(sidecar: str | None) -> Sidecar:
         raise WishError(f"its sidecar{f', {place}' if place else ''}: {told}") from exc
 
 
-def default_recipe() -> str:
-    """The recipe for dropped files where nobody has chosen one: the first there is."""
-    return next(iter(recipes()))
+def recipe_by_content(kind: str) -> str:
+    """The recipe that trains on files of this kind.
+
+    Raises:
+        WishError: none does.
+    """
+    fitting = recipes_for(kind)
+    if not fitting:
+        raise WishError(f"no recipe trains on {kind}")
+    return fitting[0]

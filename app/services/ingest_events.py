@@ -93,6 +93,13 @@ def _device(session: Session, run: Run, event: dict[str, Any], values: Values) -
         values["device"] = Fields(event).text("name", limit=64)
 
 
+def _dataset(session: Session, run: Run, event: dict[str, Any], values: Values) -> None:
+    if is_of_newest_attempt(run, event, values):
+        fields = Fields(event)
+        values["dataset_hash"] = fields.text("content_hash", limit=64)
+        values["dataset_counts"] = fields.mapping("counts")
+
+
 def _finished(session: Session, run: Run, event: dict[str, Any], values: Values) -> None:
     if is_of_newest_attempt(run, event, values):
         values["step"] = Fields(event).integer("step")
@@ -198,13 +205,20 @@ def _state(session: Session, run: Run, event: dict[str, Any], values: Values) ->
     if new is present:
         values.update(columns)
     elif new in TRANSITIONS[present]:
-        if new in ENDED:
-            columns["ended_at"] = event["t"]
-            values.pop("phase", None)
-        if new is RunState.RETRYING:  # no trainer lives, so it is in no phase
-            columns["phase"] = None
-            values.pop("phase", None)
-        runs.transition(session, run.id, new=new, old=frozenset({present}), **columns)
+        _move(session, run, new, columns={**columns, **_columns_of(new, event)}, values=values)
+
+
+def _columns_of(new: RunState, event: Mapping[str, Any]) -> Values:
+    if new in ENDED:
+        return {"ended_at": event["t"]}
+    return {"phase": None} if new is RunState.RETRYING else {}  # no trainer lives, so it is in no phase
+
+
+def _move(session: Session, run: Run, new: RunState, *, columns: Values, values: Values) -> None:
+    """Move the run now; what was said before in this batch is stored after it, and must not undo it."""
+    runs.transition(session, run.id, new=new, old=frozenset({RunState(run.state)}), **columns)
+    for said_before in (*columns, *(["phase"] if new in ENDED else [])):
+        values.pop(said_before, None)
 
 
 def _exit(fields: Fields) -> tuple[int | None, int | None]:
@@ -217,6 +231,7 @@ _EFFECTS: Final[dict[str, Effect]] = {
     EventType.PROGRESS.value: _progress,
     EventType.PHASE.value: _phase,
     EventType.DEVICE.value: _device,
+    EventType.DATASET.value: _dataset,
     EventType.FINISHED.value: _finished,
     EventType.CHECKPOINT.value: _checkpoint,
     EventType.ALERT.value: ingest_alerts.alert,

@@ -17,6 +17,7 @@ from app.config import Settings
 from app.errors import Conflict, PreflightRed, Unavailable
 from app.services.run_plan import RunPlan
 from app.services.side_process import SideProcess
+from trainer.scripts.recipe import file_of
 
 LIMIT_S: Final = 100.0  # every check has a limit of its own; this one is for the command itself
 SMOKE_LIMIT_S: Final = 220.0
@@ -128,13 +129,22 @@ def preflight_command(settings: Settings, plan: RunPlan, smoke: bool) -> list[st
     params = [word for name, value in plan.params.items() for word in ("--set", f"{name}={value}")]
     return [
         *(sys.executable, "-P", "-m", "trainer", "preflight", plan.recipe.name, "--json", "--env-stdin"),
-        f"--dataset={plan.dataset}",
+        *_subject(plan),
         f"--instance={settings.instance}",
         f"--profile={plan.profile}",
         f"--num-concurrent={settings.max_runs}",
         *params,
+        *(f"--column={role}={column}" for role, column in plan.columns.items()),
         *(["--smoke"] if smoke else []),
     ]
+
+
+def _subject(plan: RunPlan) -> list[str]:
+    """Dataset and script; a script without a file has no dataset to name."""
+    if plan.script is None:
+        return [f"--dataset={plan.dataset}"]
+    file = file_of(plan.dataset)
+    return [f"--script={plan.script.name}", *([f"--dataset={file}"] if file else [])]
 
 
 def _parsed(answer: bytes) -> dict[str, Any] | None:
@@ -147,5 +157,9 @@ def _parsed(answer: bytes) -> dict[str, Any] | None:
 
 def _key(plan: RunPlan) -> str:
     return json.dumps(
-        [plan.recipe.name, plan.dataset, plan.params, plan.profile, plan.environment], sort_keys=True
+        [
+            *(plan.recipe.name, plan.script_name, plan.dataset, plan.columns),
+            *(plan.params, plan.profile, plan.environment),
+        ],
+        sort_keys=True,
     )

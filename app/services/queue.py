@@ -151,6 +151,8 @@ class RunQueue:
             stop_grace_s=self._settings.stop_grace_s,
             policy=run.policy,
             environment=run.environment,
+            columns=run.columns,
+            script=str(self._settings.scripts_dir / run.script) if run.script else "",
         )
 
     def _launch(self, claim: _Claim) -> int:

@@ -19,11 +19,12 @@ from app.config import Settings
 from app.domain.run_states import ACTIVE, ENDED, RESUMABLE, RunState
 from app.errors import Conflict, Unavailable
 from app.launchers.launcher import Launcher
-from app.services.new_runs import check_room, default_name, made_before, new_run
+from app.services.new_runs import insert_once
 from app.services.queue import RunFeed
 from app.services.run_plan import RunPlan, plan_run, preview_of
 from app.services.run_policy import check_policy
 from app.services.run_reader import RunReader
+from app.services.scripts import check_ear
 from app.store import runs as run_rows
 from app.store.engine import Store
 from app.store.models import Run
@@ -86,8 +87,10 @@ class Runs(RunReader):
         name: str | None = None,
         tags: Sequence[str] = (),
         policy: Mapping[str, Any] | None = None,
-        profile: str = "auto",
+        profile: str | None = None,
         environment: Mapping[str, object] | None = None,
+        columns: Mapping[str, str] | None = None,
+        script: str = "",
         priority: int = 0,
         idempotency_key: str | None = None,
         before_queueing: Callable[[RunPlan], None] | None = None,
@@ -97,31 +100,24 @@ class Runs(RunReader):
         Returns:
             The run, and whether this call created it.
         Raises:
-            InvalidRequest: ``field`` names what is wrong: recipe, dataset, profile, ``params.NAME``,
-                ``environment.NAME`` or ``policy.NAME``.
+            InvalidRequest: ``field`` names what is wrong: recipe, script, dataset, profile, ``params.NAME``,
+                ``columns.ROLE``, ``environment.NAME`` or ``policy.NAME``.
             Conflict: the key belongs to a run with other settings.
             Unavailable: over a thousand runs are waiting.
         """
-        plan = plan_run(
-            recipe, dataset, params, profile=profile, settings=self._settings, environment=environment
+        plan = self._plan(
+            *(recipe, dataset, params),
+            profile=profile,
+            environment=environment,
+            columns=columns,
+            script=script,
         )
         wanted_policy = check_policy(policy or {})
         self._ask_about(plan, before_queueing, idempotency_key)  # may take seconds: not inside the writer
 
         def work(session: Session) -> tuple[Run, bool]:
-            earlier = made_before(session, idempotency_key, plan)
-            if earlier is not None:
-                return earlier, False
-            check_room(session)
-            run = new_run(
-                plan,
-                name=name or default_name(session, plan),
-                tags=list(tags),
-                policy=wanted_policy,
-                priority=priority,
-                idempotency_key=idempotency_key,
-            )
-            return run_rows.insert_run(session, run), True
+            values = {"tags": list(tags), "policy": wanted_policy, "priority": priority}
+            return insert_once(session, plan, name=name, idempotency_key=idempotency_key, **values)
 
         run, created = self._store.write(work)
         if created:
@@ -134,16 +130,22 @@ class Runs(RunReader):
         dataset: str,
         params: Mapping[str, Any],
         *,
-        profile: str = "auto",
+        profile: str | None = None,
         environment: Mapping[str, object] | None = None,
+        columns: Mapping[str, str] | None = None,
+        script: str = "",
     ) -> dict[str, Any]:
         """The command, the environment and the complete parameters such a run would get, and warnings.
 
         Raises:
             InvalidRequest: ``field`` names what is wrong.
         """
-        plan = plan_run(
-            recipe, dataset, params, profile=profile, settings=self._settings, environment=environment
+        plan = self._plan(
+            *(recipe, dataset, params),
+            profile=profile,
+            environment=environment,
+            columns=columns,
+            script=script,
         )
         return preview_of(plan, settings=self._settings)
 
@@ -173,6 +175,7 @@ class Runs(RunReader):
                 f"Run {run_id} is between two attempts; there is no trainer that could {command.value}.",
                 hint="Wait until the next attempt runs, or stop the run.",
             )
+        check_ear(run, command)
         if not self._deliver(run_id, command):
             raise Unavailable(
                 f"Run {run_id} cannot be reached at the moment.",
@@ -223,6 +226,8 @@ class Runs(RunReader):
             policy=old.policy,
             profile=old.profile,
             environment=old.environment,
+            columns=old.columns,
+            script=old.script,
             priority=old.priority,
             idempotency_key=idempotency_key,
         )
@@ -270,6 +275,9 @@ class Runs(RunReader):
         self._store.write(work)
         self._discard(run_id, purge=purge)
         self._live.deleted(run_id)
+
+    def _plan(self, recipe: str, dataset: str, params: Mapping[str, Any], **how: Any) -> RunPlan:
+        return plan_run(recipe, dataset, params, settings=self._settings, **how)
 
     def _end(self, run_id: str, command: Command, unstarted_reason: str) -> Run:
         def work(session: Session) -> Run:

@@ -33,7 +33,14 @@ class Run(Base):
     dataset: Mapped[str] = mapped_column(
         Text, index=True
     )  # as asked for: a name, or a path under an allowed root
+    columns: Mapped[dict[str, Any]] = mapped_column(default=dict)  # role -> column of the file
+    dataset_hash: Mapped[str | None] = mapped_column(
+        String(64)
+    )  # of what was trained on, as the trainer read it
+    dataset_counts: Mapped[dict[str, Any] | None]  # examples of each kind, as the trainer says
     params: Mapped[dict[str, Any]]
+    # name of a registered script; empty for every other recipe
+    script: Mapped[str] = mapped_column(String(64), default="", server_default=text("''"))
     tags: Mapped[list[Any]]
     policy: Mapped[dict[str, Any]]
     profile: Mapped[str] = mapped_column(String(16))

@@ -8,16 +8,14 @@ from pathlib import Path
 import pytest
 
 from app.services.ingest import Ingest
-from app.store import schema
 from app.store.engine import Store
+from tests.app.fresh_database import fresh_database
 from tests.app.rows import Heard
 
 
 @pytest.fixture
 def database_url(tmp_path: Path) -> str:
-    url = f"sqlite:///{tmp_path / 'instance' / 'signalbox.db'}"
-    schema.upgrade(url)
-    return url
+    return fresh_database(tmp_path / "instance" / "signalbox.db")
 
 
 @pytest.fixture

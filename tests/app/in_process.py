@@ -18,8 +18,8 @@ from app.container import EXTENSION, Container
 from app.domain.callers import Scope
 from app.factory import create_app, hang_up
 from app.services.access import issue_api_token, issue_login_code, issue_run_token
-from app.store import schema
 from app.store.models import Run
+from tests.app.fresh_database import fresh_database
 from tests.app.serving import free_port
 
 
@@ -77,7 +77,7 @@ def served(instance: Path, **variables: str) -> Iterator[Served]:
     environ = {"SIGNALBOX_INSTANCE": str(instance), "SIGNALBOX_PORT": str(port), **variables}
     settings = Settings.from_env(environ)
     instance.mkdir(parents=True, exist_ok=True)
-    schema.upgrade(settings.database_url)
+    fresh_database(instance / "signalbox.db")
     app = create_app(settings)
     parts: Container = app.extensions[EXTENSION]
     parts.store.start()

@@ -4,15 +4,16 @@
 export class ApiError extends Error {
   /**
    * @param {string} message
-   * @param {{status: number, code?: string, field?: string, hint?: string}} facts
+   * @param {{status: number, code?: string, field?: string, hint?: string, facts?: any}} facts
    */
-  constructor(message, { status, code = "unknown", field, hint }) {
+  constructor(message, { status, code = "unknown", field, hint, facts }) {
     super(message);
     this.name = "ApiError";
     this.status = status;
     this.code = code;
     this.field = field;
     this.hint = hint;
+    this.facts = facts; // what the server says beside the message
   }
 }
 
@@ -28,7 +29,7 @@ export function errorFrom(status, body) {
     return new ApiError(error, { status, code: body.code, field: body.field, hint: body.hint });
   }
   if (error && typeof error.message === "string") {
-    return new ApiError(error.message, { status, code: error.code, field: error.field, hint: error.hint });
+    return new ApiError(error.message, { status, code: error.code, field: error.field, hint: error.hint, facts: error });
   }
   return new ApiError(`The server answered ${status}.`, { status });
 }

@@ -39,6 +39,7 @@ export class ChartCard {
   #width = 0;
   #started = false;
   #logY = false;
+  #held = false;
   /** @type {import("./axis.js").Unit} */
   #unit = { divisor: 1, word: "seconds" };
 
@@ -79,7 +80,7 @@ export class ChartCard {
     this.#dirty = true;
     // a chart nobody asked for stays away until there is something in it
     if (this.definition.empty === "") this.element.hidden = this.bound.length === 0;
-    if (!this.#visible || this.#drawing || this.#timer !== 0) return;
+    if (!this.#visible || this.#drawing || this.#held || this.#timer !== 0) return;
     const pause = Math.max(FASTEST_MS, this.#cost); // a slow machine gets at least as long to do other things
     const wait = Math.max(0, this.#drawnAt + pause - performance.now());
     this.#timer = window.setTimeout(() => requestAnimationFrame(() => void this.#draw()), wait);
@@ -123,7 +124,7 @@ export class ChartCard {
 
   async #draw() {
     this.#timer = 0;
-    if (!this.#visible) return;
+    if (!this.#visible || this.#held) return;
     this.#dirty = false;
     this.#drawing = true; // Plotly must not be asked again before it has finished
     const begun = performance.now();
@@ -169,7 +170,8 @@ export class ChartCard {
     const traces = lines.flatMap(({ columns, line, label, trace }, index) => {
       const color = token(colorOf(line, index));
       const x = axisValues(xView, this.#unit, columns);
-      const base = { ...trace, name: label, x, line: { ...trace.line, color }, marker: { ...trace.marker, color } };
+      const mode = columns.steps.length === 1 ? "lines+markers" : trace.mode; // a line through one point is not to be seen
+      const base = { ...trace, mode, name: label, x, line: { ...trace.line, color }, marker: { ...trace.marker, color } };
       if (!line.smooth || view.smoothing === 0) return [{ ...base, y: columns.values }];
       return [
         { ...base, y: columns.values, opacity: 0.25, hoverinfo: "skip", hovertemplate: null, showlegend: false, line: { ...base.line, width: 1 } },
@@ -215,14 +217,22 @@ export class ChartCard {
     if (this.definition.log && view.logY !== this.#logY) layout.yaxis.type = "log";
     layout.showlegend = lines.length > 1;
     const marks = view.markers ? view.marks : [];
-    const place = { x: (/** @type {Mark} */ mark) => toAxis(x, this.#unit, mark.step, mark.time), log: x.log, range: layout.xaxis.range };
+    const place = { x: (/** @type {Mark} */ mark) => toAxis(x, this.#unit, mark.step, mark.time), log: x.log, range: layout.xaxis.range, width: layout.width - layout.margin.l - layout.margin.r };
     layout.shapes = markShapes(marks, place, token);
     layout.annotations = markNotes(marks, place, token);
     return layout;
   }
 
+  /** While somebody points at a mark the chart stands still: drawing anew would take the words away. @param {boolean} yes */
+  #hold(yes) {
+    this.#held = yes;
+    if (!yes && this.#dirty) this.refresh();
+  }
+
   #listen() {
     this.#started = true;
+    this.plot.addEventListener("pointerover", (event) => this.#hold(/** @type {Element} */ (event.target).closest(".annotation") !== null));
+    this.plot.addEventListener("pointerleave", () => this.#hold(false));
     const plot = /** @type {any} */ (this.plot);
     // Plotly also reports ranges that it chose itself: only what follows a drag is the reader's zoom
     let draggedAt = -Infinity;

@@ -46,6 +46,23 @@ export function writeParameter(value) {
   return value === null || value === undefined ? "" : String(value);
 }
 
+/** Words of names that are short for something. @type {Record<string, string>} */
+const WHOLE = {
+  dim: "dimension", eval: "evaluate", grad: "gradient", lora: "LoRA", lr: "learning rate", mrr: "MRR", ms: "(ms)",
+  ngram: "n-gram", vocab: "vocabulary",
+};
+
+/** `max_grad_norm` as `Max gradient norm`, `num_epochs` as `Epochs`. @param {string} name */
+export function spokenName(name) {
+  const words = name
+    .replace(/^num_(?=.)/, "")
+    .replace(/(recall|contain)_(\d+)/, "$1@$2")
+    .split("_")
+    .map((word) => WHOLE[word] ?? word)
+    .join(" ");
+  return words.charAt(0).toUpperCase() + words.slice(1);
+}
+
 /** Parameters in their groups, in order of first appearance. @param {Parameter[]} parameters @returns {[string, Parameter[]][]} */
 export function grouped(parameters) {
   /** @type {Map<string, Parameter[]>} */

@@ -4,7 +4,8 @@ import { ACTIVE, ENDED } from "./states.js";
 
 /**
  * @typedef {object} Run the JSON of GET /api/runs/ID, as far as the pages use it; times in Unix seconds
- * @property {string} id @property {string} name @property {string} recipe @property {string} dataset
+ * @property {string} id @property {string} name @property {string} [script] @property {string} recipe @property {string} dataset
+ * @property {Record<string, string>} columns @property {string | null} dataset_hash @property {boolean} is_ended
  * @property {Record<string, unknown>} params @property {string[]} tags @property {Record<string, unknown>} policy
  * @property {string} profile @property {number} priority @property {string} state @property {string | null} reason
  * @property {number} step @property {number | null} total_steps @property {number | null} epoch

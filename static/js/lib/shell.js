@@ -15,6 +15,16 @@ const tickers = new Set();
 /** The frame without a live link (error pages). */
 export function openStillShell() {
   document.getElementById("theme-toggle")?.addEventListener("click", toggleTheme);
+  revealPlace();
+  addEventListener("resize", revealPlace);
+}
+
+/** On a phone the row of pages scrolls sideways: where one is must be in sight. */
+function revealPlace() {
+  const [row, place] = [document.querySelector(".nav"), document.querySelector(".nav [aria-current]")];
+  if (!row || !place) return;
+  const [frame, link] = [row.getBoundingClientRect(), place.getBoundingClientRect()];
+  row.scrollLeft += link.left + link.width / 2 - (frame.left + frame.width / 2);
 }
 
 /** @returns {import("./live.js").Live} */

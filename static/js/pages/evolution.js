@@ -21,7 +21,7 @@ function card(dataset) {
   return h(
     "a",
     { class: "card dataset-card", href: `/evolution/${dataset.name.split("/").map(encodeURIComponent).join("/")}`, dataset: { testid: "dataset-card" } },
-    h("div", { class: "dataset-title" }, h("h2", { text: dataset.name }), h("span", { class: "chip", text: dataset.task })),
+    h("div", { class: "dataset-title" }, h("h2", { text: dataset.name }), h("span", { class: "chip", text: dataset.task.replaceAll("_", " ") })),
     h(
       "div",
       { class: "dataset-accuracy num" },

@@ -7,13 +7,11 @@ import { loadPlotly } from "../lib/plotly.js";
 import { openShell, segments, toastError } from "../lib/shell.js";
 import { Curve } from "./evolution/curve.js";
 import { exampleCard } from "./evolution/examples.js";
+import { factOf, sortsOf, taskOf } from "./evolution/task_words.js";
 import { Timeline } from "./evolution/timeline.js";
+import { tokenLegend } from "./evolution/tokens.js";
 
 const PAGE_SIZE = 20;
-const SORTS = [
-  ["", "As asked"], ["-loss", "Highest loss"], ["loss", "Lowest loss"], ["-rank", "Worst rank"], ["rank", "Best rank"],
-  ["margin", "Smallest margin"], ["-margin", "Largest margin"], ["example_id", "Id"],
-];
 const MAIN_FACTS = ["accuracy", "avg_loss", "total_examples", "correct", "incorrect"];
 
 /** @type {string} */
@@ -133,7 +131,7 @@ function drawSummary({ summary, cost_s: cost, epoch }) {
   const facts = [
     ["Correct", `${formatPercent(summary.accuracy)} (${formatCount(summary.correct)} of ${formatCount(summary.total_examples)})`],
     ["Loss", formatNumber(summary.avg_loss)],
-    ...others.map(([name, value]) => /** @type {[string, string]} */ ([name.replaceAll("_", " "), formatNumber(value)])),
+    ...others.map(([name, value]) => factOf(name, value)),
   ];
   if (epoch !== null && epoch !== undefined) facts.push(["Epoch", formatNumber(epoch, 3)]);
   if (cost !== null && cost !== undefined) facts.push(["Took", formatDuration(cost)]);
@@ -144,6 +142,8 @@ function drawSummary({ summary, cost_s: cost, epoch }) {
 function drawExamples({ examples, total, summary }) {
   const list = find("#examples");
   const { scrollY } = window;
+  if (examples.length > 0) drawSorts(taskOf(examples[0]));
+  fill(find("#token-legend"), examples.some((/** @type {any} */ one) => one.tokens) ? tokenLegend() : null);
   const open = total === 0
     ? [h("li", { class: "card empty" }, h("h2", { text: "No example matches" }), h("p", { text: "Try another filter, or search for something else." }))]
     : examples.map(exampleCard);
@@ -190,7 +190,17 @@ find("#run-choice", HTMLSelectElement).addEventListener("change", (event) => {
   change({ step: "latest", page: 0 });
   void loadList();
 });
-fill(find("#sort"), SORTS.map(([value, word]) => h("option", { value, text: word })));
+/** The orders there are depend on what the examples are of. @param {import("./evolution/task_words.js").Task} task */
+function drawSorts(task) {
+  const choice = find("#sort", HTMLSelectElement);
+  if (choice.dataset.task === task) return;
+  choice.dataset.task = task;
+  const sorts = sortsOf(task);
+  const isOther = view.sort !== "" && !sorts.some(([value]) => value === view.sort); // of an address somebody made
+  fill(choice, [...sorts, ...(isOther ? [[view.sort, view.sort]] : [])].map(([value, word]) => h("option", { value, text: word })));
+  choice.value = view.sort;
+}
+
 find("#sort", HTMLSelectElement).addEventListener("change", (event) => {
   change({ sort: /** @type {HTMLSelectElement} */ (event.target).value, page: 0 });
 });

@@ -23,7 +23,11 @@ fill(filter, h("option", { value: "", text: "All" }), Object.entries(ITEM_STATES
 
 function drawChoice() {
   if (document.activeElement === recipe || document.activeElement === preset) return;
-  fill(recipe, recipes.map((one) => h("option", { value: one.name, text: one.title, selected: one.name === inbox.recipe })));
+  fill(
+    recipe,
+    h("option", { value: "", text: "What suits the file", selected: inbox.recipe === "" }),
+    recipes.map((one) => h("option", { value: one.name, text: one.title, selected: one.name === inbox.recipe })),
+  );
   const chosen = recipes.find((one) => one.name === inbox.recipe);
   fill(
     preset,
@@ -99,7 +103,7 @@ everySecond(() => {
 
 async function open() {
   try {
-    recipes = (await get("/api/recipes")).recipes;
+    recipes = (await get("/api/recipes")).recipes.filter((/** @type {any} */ one) => one.needs_dataset);
   } catch (error) {
     toastError(error);
   }

@@ -1,15 +1,19 @@
 // @ts-check
 import { get, newKey, post } from "../lib/api.js";
 import { debounce, fill, find, h, setText } from "../lib/dom.js";
-import { formatBytes } from "../lib/format.js";
+import { formatBytes, formatCount } from "../lib/format.js";
 import { grouped, parameterOf } from "../lib/parameters.js";
 import { openShell, toastError } from "../lib/shell.js";
+import { ParameterFilter } from "./new_run/parameter_filter.js";
+import { ColumnChoice, roleOf } from "./new_run/columns.js";
 import { Field, ParameterField } from "./new_run/field.js";
 import { OwnVariables, variableOf } from "./new_run/own_variables.js";
 import { PolicyForm, policyFieldOf } from "./new_run/policy.js";
 import { Preflight } from "./new_run/preflight.js";
+import { Presets } from "./new_run/presets.js";
 import { Preview } from "./new_run/preview.js";
 import { chosenPriority } from "./new_run/priority.js";
+import { ScriptChoice } from "./new_run/script.js";
 
 const PROFILES = [
   ["auto", "auto: what this machine needs"],
@@ -31,6 +35,8 @@ const preflight = new Preflight(() => body()?.training ?? null, () => void start
 let recipes = [];
 /** @type {any[]} */
 let datasets = [];
+/** @type {string[]} */
+let folders = [];
 /** @type {Map<string, ParameterField>} */
 let parameters = new Map();
 /** One form makes one run, however often Start is pressed; a changed form is a new wish. */
@@ -40,7 +46,7 @@ let starting = false;
 const recipe = new Field({ id: "recipe", label: "Recipe" }, h("select", { class: "select" }));
 const dataset = new Field({ id: "dataset", label: "Dataset" }, h("select", { class: "select" }));
 const path = new Field(
-  { id: "dataset-path", label: "File", help: "JSONL, CSV, TSV or NPZ under one of the dataset folders." },
+  { id: "dataset-path", label: "File", help: "A file under one of the dataset folders." },
   h("input", { class: "input mono", autocomplete: "off", spellcheck: "false", placeholder: "pairs.jsonl" }),
 );
 const name = new Field(
@@ -51,10 +57,14 @@ const profile = new Field(
   { id: "profile", label: "Environment", help: "How the trainer's process is set up." },
   h("select", { class: "select" }, PROFILES.map(([value, text]) => h("option", { value, text }))),
 );
-fill(find("#basics"), recipe.element, dataset.element, path.element, name.element, profile.element);
+const script = new ScriptChoice();
+const presets = new Presets((preset) => usePreset(preset));
+const filter = new ParameterFilter();
+const columns = new ColumnChoice(() => changed());
+fill(find("#basics"), recipe.element, script.field.element, dataset.element, path.element, columns.element, name.element, profile.element);
 
 function chosenRecipe() {
-  return recipes.find((one) => one.name === recipe.control.value) ?? recipes[0];
+  return script.applied(recipes.find((one) => one.name === recipe.control.value) ?? recipes[0]);
 }
 
 function drawRecipe() {
@@ -80,17 +90,10 @@ function drawRecipe() {
     );
   });
   fill(find("#parameters"), sections);
-  drawPresets(chosen);
+  presets.draw(chosen.presets);
+  filter.apply();
   drawDatasets(chosen);
-}
-
-/** @param {any} chosen */
-function drawPresets(chosen) {
-  const buttons = chosen.presets.map((/** @type {any} */ preset) =>
-    h("button", { type: "button", class: "button button-small", dataset: { preset: preset.name }, text: preset.title, onclick: () => usePreset(preset) }),
-  );
-  fill(find("#presets"), buttons);
-  markPreset(chosen.presets.find((/** @type {any} */ preset) => Object.keys(preset.params).length === 0)?.name);
+  if (script.chosen?.profile) profile.control.value = script.chosen.profile;
 }
 
 /** @param {any} preset */
@@ -99,61 +102,71 @@ function usePreset(preset) {
   for (const field of parameters.values()) {
     if (field.element.classList.contains("is-changed")) field.element.closest("details")?.setAttribute("open", "");
   }
-  markPreset(preset.name);
+  presets.mark(preset.name);
   changed();
-}
-
-/** @param {string | undefined} chosen */
-function markPreset(chosen) {
-  for (const button of find("#presets").querySelectorAll("button")) button.setAttribute("aria-pressed", String(button.dataset.preset === chosen));
 }
 
 /** @param {any} chosen */
 function drawDatasets(chosen) {
-  const builtin = datasets.filter((one) => one.kind === "builtin" && (one.recipes ?? []).includes(chosen.name));
-  const files = datasets.filter((one) => one.kind === "file");
+  const before = dataset.control.value;
+  const fitting = datasets.filter((one) => one.recipes.includes(chosen.name));
+  const [builtin, registered, files] = ["builtin", "registered", "file"].map((kind) => fitting.filter((one) => one.kind === kind));
   fill(
     dataset.control,
+    script.needsNoDataset ? h("option", { value: "", text: "No file" }) : null,
     builtin.length ? h("optgroup", { label: "Built in" }, builtin.map((one) => h("option", { value: one.name, text: one.title }))) : null,
+    registered.length
+      ? h("optgroup", { label: "Registered" }, registered.map((one) => h("option", { value: one.name, text: `${one.name} (${formatCount(one.num_rows)} rows)` })))
+      : null,
     files.length
       ? h("optgroup", { label: "Your files" }, files.map((one) => h("option", { value: one.path, text: `${one.name} (${formatBytes(one.num_bytes)})` })))
       : null,
     h("option", { value: OTHER, text: "Another file…" }),
   );
-  const asked = wanted.get("dataset");
+  const asked = before || wanted.get("dataset"); // what is chosen stays chosen where the recipe takes it
   if (asked && [...dataset.control.querySelectorAll("option")].some((option) => option.value === asked)) dataset.control.value = asked;
+  const endings = chosen.dataset_endings.join(", ");
+  setText(path.element.querySelector(".field-help"), `A file (${endings}) under ${folders.join(" or ")}. ${chosen.dataset_help}`);
   drawDatasetHelp();
 }
 
 function drawDatasetHelp() {
+  dataset.element.hidden = script.takesNoDataset;
   const other = dataset.control.value === OTHER;
   path.element.hidden = !other;
-  const found = datasets.find((one) => one.name === dataset.control.value || one.path === dataset.control.value);
+  const of = (/** @type {any} */ one) => one.name === dataset.control.value || one.path === dataset.control.value;
+  const found = chosenRecipe().datasets.find(of) ?? datasets.find(of); // what a built-in one is for is the recipe's to say
   setText(dataset.element.querySelector(".field-help"), other ? "" : found?.help ?? found?.path ?? "");
+  const file = other ? path.control.value.trim() : found?.kind === "file" ? found.path : null;
+  columns.show(chosenRecipe().dataset_kinds, dataset.element.hidden ? null : file || null);
 }
 
 /** What the form says, or null while a field is wrong. */
 function body() {
   const values = [...parameters].map(([parameter, field]) => [parameter, field.read()]);
   const chosen = dataset.control.value === OTHER ? path.control.value.trim() : dataset.control.value;
-  path.fail(chosen === "" && path.control.dataset.touched ? "Name a file." : "");
-  const [environment, asked] = [ownVariables.read(), policy.read()];
-  if (chosen === "" || environment === undefined || asked === undefined || values.some(([, value]) => value === undefined)) return null;
-  const training = { recipe: recipe.control.value, dataset: chosen, params: Object.fromEntries(values), profile: profile.control.value, environment };
+  const [isNamed, own] = [chosen !== "" || (script.needsNoDataset && path.element.hidden), script.wish()];
+  path.fail(!isNamed && path.control.dataset.touched ? "Name a file." : "");
+  const [environment, asked, mapped] = [ownVariables.read(), policy.read(), columns.read()];
+  if (!isNamed || own === null || environment === undefined || asked === undefined || mapped === undefined || values.some(([, value]) => value === undefined)) return null;
+  const training = { recipe: recipe.control.value, ...own, dataset: chosen, ...mapped, params: Object.fromEntries(values), profile: profile.control.value, environment };
   return { training, policy: asked };
 }
 
 /** @param {any} error */
 function showRefusal(error) {
   const parameter = parameterOf(error.field);
-  const field = parameter === null ? { recipe, dataset: path.element.hidden ? dataset : path, name, profile }[String(error.field)] : parameters.get(parameter);
+  const field = parameter === null ? { recipe, script: script.field, dataset: path.element.hidden ? dataset : path, name, profile }[String(error.field)] : parameters.get(parameter);
   const message = error.hint && !parameter ? `${error.message} (${error.hint})` : error.message;
   const variable = variableOf(error.field);
   const rule = policyFieldOf(error.field);
+  const role = roleOf(error.field);
   if (variable !== null) {
     ownVariables.fail(variable, error.message);
   } else if (rule !== null) {
     policy.fail(rule, error.message);
+  } else if (role !== null && columns.fail(role, message)) {
+    // said beside the role
   } else if (field) {
     field.fail(message);
     field.element.closest("details")?.setAttribute("open", "");
@@ -172,7 +185,7 @@ function ready(yes) {
 }
 
 const check = debounce(async () => {
-  for (const field of [recipe, dataset, path, name, profile]) field.fail("");
+  for (const field of [recipe, script.field, dataset, path, name, profile]) field.fail("");
   formError.hidden = true;
   const values = body();
   if (values === null) {
@@ -228,22 +241,24 @@ find("#run-form").addEventListener("submit", (event) => {
 find("#run-form").addEventListener("input", (event) => {
   const control = /** @type {HTMLInputElement} */ (event.target);
   control.dataset.touched = "yes";
-  if (control === recipe.control) drawRecipe();
-  if (control === dataset.control) drawDatasetHelp();
+  if (control === recipe.control || control === script.field.control) drawRecipe();
+  if (control === dataset.control || control === path.control) drawDatasetHelp();
   const field = [...parameters.values()].find((one) => one.control === control);
   if (field) {
     field.mark();
-    markPreset(undefined);
+    presets.mark(undefined);
   }
   changed();
 });
 
 async function open() {
   try {
-    const [known, found] = await Promise.all([get("/api/recipes"), get("/api/datasets")]);
+    const [known, found, own] = await Promise.all([get("/api/recipes"), get("/api/datasets"), get("/api/scripts")]);
+    script.load(own.scripts, wanted.get("script"));
     recipes = known.recipes;
     datasets = found.datasets;
-    setText(path.element.querySelector(".field-help"), `JSONL, CSV, TSV or NPZ under ${found.folders.join(" or ")}.`);
+    folders = found.folders;
+    columns.kinds = found.kinds;
     fill(recipe.control, recipes.map((one) => h("option", { value: one.name, text: one.title })));
     const asked = wanted.get("recipe");
     if (asked && recipes.some((one) => one.name === asked)) recipe.control.value = asked;

@@ -6,8 +6,13 @@ import { tabs } from "../lib/tabs.js";
 import { showAttempts, tickAttempts } from "./run/attempts.js";
 import { findingCard } from "./run/finding_card.js";
 import { AlertsPanel } from "./run/alerts_panel.js";
+import { AskPanel } from "./run/ask_panel.js";
+import { ClassificationPanel } from "./run/classification.js";
 import { ChartsPanel } from "./run/charts_panel.js";
+import { showExport } from "./run/export_panel.js";
+import { GatesPanel } from "./run/gates_panel.js";
 import { Header } from "./run/header.js";
+import { showDataset } from "./run/dataset_panel.js";
 import { LogPanel } from "./run/log_panel.js";
 import { SeriesStore } from "./run/series_store.js";
 import { showStall } from "./run/stall.js";
@@ -24,6 +29,9 @@ const header = new Header(run, () => live.now(), take);
 const log = new LogPanel(run.id);
 const charts = new ChartsPanel(pageJson("charts-json"), store, originOf(run));
 const alerts = new AlertsPanel(path, () => live.now(), () => setMarks());
+const asking = new AskPanel(find("#panel-ask", HTMLElement), path);
+const classification = new ClassificationPanel(find("#classification", HTMLElement), path);
+const gates = new GatesPanel(path);
 let tab = "charts";
 /** @type {{checkpoints: any[], attempts: any[], findings: any[]}} */
 const known = { checkpoints: [], attempts: [], findings: [] };
@@ -41,10 +49,15 @@ function take(fresh) {
   header.update(run);
   log.setAttempts(run.attempt);
   charts.setOrigin(originOf(run));
-  if (tab === "config") showConfig(run);
+  if (tab === "config") openConfig();
   showFinding();
   alerts.runChanged(run);
   if (restarted) void reloadLists();
+}
+
+function openConfig() {
+  showConfig(run);
+  showDataset(path, run);
 }
 
 function setMarks() {
@@ -67,6 +80,7 @@ function showFinding() {
 async function reloadLists() {
   try {
     const told = get(`${path}/findings`);
+    gates.soon();
     [known.checkpoints, known.attempts] = await Promise.all([showCheckpoints(path), showAttempts(path, run, told), showStall(path, run)]);
     known.findings = (await told).findings;
     setMarks();
@@ -82,7 +96,7 @@ const listsSoon = debounce(() => void reloadLists(), 400);
 
 async function catchUp() {
   try {
-    const [fresh] = await Promise.all([get(path), store.catchUp(), log.catchUp(), reloadLists(), alerts.load()]);
+    const [fresh] = await Promise.all([get(path), store.catchUp(), log.catchUp(), reloadLists(), alerts.load(), classification.load()]);
     take(fresh);
   } catch (error) {
     toastError(error);
@@ -90,7 +104,7 @@ async function catchUp() {
 }
 
 live.on("run", take);
-live.on("points", (push) => push.run === run.id && store.take(push));
+live.on("points", (push) => push.run === run.id && (store.take(push), classification.take(push), gates.points(push)));
 live.on("output", (push) => push.run === run.id && log.take(push));
 live.on("event", (event) => {
   if (event.run !== run.id) return;
@@ -114,10 +128,12 @@ tabs(find("#tabs", HTMLElement), (key) => {
   tab = key;
   if (key === "log") void log.open();
   if (key === "charts") charts.refresh();
-  if (key === "config") showConfig(run);
+  if (key === "config") openConfig();
+  if (key === "ask") asking.show().catch(toastError);
+  if (key === "export") showExport(find("#panel-export", HTMLElement), path).catch(toastError);
   if (key === "environment") showEnvironment(path, run).catch(toastError);
   if (key === "events") showEvents(path).catch(toastError);
 });
-charts.open(pageJson("plotly-json")).catch(toastError);
+charts.open(pageJson("plotly-json"), { sparse: Boolean(run.script) }).catch(toastError);
 void catchUp();
 live.watch(`run:${run.id}`, () => void catchUp());

@@ -23,7 +23,7 @@ from app.domain.run_states import RunState
 from app.factory import create_app
 from app.services.access import issue_api_token
 from app.store import runs as run_rows
-from app.store.schema import upgrade
+from tests.app.fresh_database import fresh_database
 from tests.app.services.run_rig import NotingLauncher
 from trainer.protocol.batches import Batch, Block
 from trainer.protocol.events import Stream
@@ -78,7 +78,7 @@ def open_api(folder: Path) -> Api:
     )
     for root in settings.dataset_roots:
         root.mkdir(parents=True, exist_ok=True)
-    upgrade(settings.database_url)
+    fresh_database(folder / "signalbox.db")
     app = create_app(settings, launcher=NotingLauncher())
     parts: Container = app.extensions[EXTENSION]
     parts.store.start()

@@ -9,9 +9,11 @@ from tests.app.routes.api_rig import Api
 
 def test_it_is_off_by_default_and_the_switch_is_remembered(api: Api) -> None:
     view = api.get("/api/inbox")
-    assert (view["on"], view["decided_by"], view["items"]) == (False, "settings", [])
+    assert (view["on"], view["decided_by"], view["items"], view["recipe"]) == (False, "settings", [], "")
     assert view["folder"] == str(api.parts.settings.instance / "inbox")
-    changed = api.call("PATCH", "/api/inbox", {"on": True, "preset": "quick"}).get_json()
+    changed = api.call(
+        "PATCH", "/api/inbox", {"on": True, "recipe": "two_tower", "preset": "quick"}
+    ).get_json()
     assert (changed["on"], changed["decided_by"], changed["recipe"], changed["preset"]) == (
         True, "switch", "two_tower", "quick",
     )  # fmt: skip

@@ -205,12 +205,15 @@ def test_the_preview_starts_nothing(api: Api) -> None:
 
 def test_recipes_and_datasets_are_described(api: Api) -> None:
     (api.parts.settings.instance / "inbox" / "pairs.csv").write_text("query,document\na,b\n")
-    recipe = api.get("/api/recipes")["recipes"][0]
-    assert recipe["name"] == "two_tower"
+    described = {one["name"]: one for one in api.get("/api/recipes")["recipes"]}
+    assert list(described) == ["two_tower", "text_classification", "causal_lm", "script"]
+    recipe = described["two_tower"]
+    assert ".npz" in recipe["dataset_endings"]
     assert {"name", "type", "default", "minimum", "maximum", "help"} <= recipe["parameters"][0].keys()
-    assert [(one["name"], one["kind"]) for one in api.get("/api/datasets")["datasets"]] == [
-        ("python_docs", "builtin"),
-        ("pairs.csv", "file"),
+    trained = ["two_tower", "text_classification", "causal_lm"]
+    assert [(one["name"], one["kind"], one["recipes"]) for one in api.get("/api/datasets")["datasets"]] == [
+        ("python_docs", "builtin", trained),
+        ("pairs.csv", "file", [*trained[:2], "script"]),
     ]
 
 

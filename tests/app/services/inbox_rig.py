@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -25,11 +25,12 @@ class ReadingChecker:
     before: Callable[[Path], None] = lambda path: None
     checked: list[Path] = field(default_factory=list)
 
-    def check(self, path: Path) -> dict[str, Any]:
+    def check(self, path: Path, *, kinds: Sequence[str] = ()) -> dict[str, Any]:
         self.before(path)
         self.checked.append(path)
         try:
-            return {"ok": True, **check(path, lambda detail, fraction: None).to_json()}
+            found = check(path, lambda detail, fraction: None, kind_names=kinds)
+            return {"ok": True, **found.to_json()}
         except DatasetError as exc:
             return {"ok": False, "error": str(exc)}
 

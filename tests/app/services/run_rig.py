@@ -13,7 +13,7 @@ from app.launchers.launcher import LaunchError
 from app.services.queue import RunQueue
 from app.services.runs import Runs
 from app.store.engine import Store
-from app.store.schema import upgrade
+from tests.app.fresh_database import fresh_database
 from trainer.protocol.events import Command
 from trainer.protocol.run_folder import RunPaths
 
@@ -114,8 +114,7 @@ def open_rig(folder: Path, *, max_runs: int = 1) -> Rig:
     )
     for root in settings.dataset_roots:
         root.mkdir(parents=True, exist_ok=True)
-    upgrade(settings.database_url)
-    store = Store(settings.database_url)
+    store = Store(fresh_database(folder / "signalbox.db"))
     store.start()
     return Rig(settings, store)
 

@@ -22,9 +22,9 @@ from app.services.access import (
     issue_login_code,
     issue_run_token,
 )
-from app.store import schema
 from app.store.engine import Store
 from app.store.models import BrowserSession, LoginCode, Run
+from tests.app.fresh_database import fresh_database
 
 OWNER_BY_COOKIE = Caller(Scope.OWNER, by_cookie=True)
 
@@ -41,9 +41,7 @@ class Clock:
 
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[Store]:
-    url = f"sqlite:///{tmp_path / 'signalbox.db'}"
-    schema.upgrade(url)
-    store = Store(url)
+    store = Store(fresh_database(tmp_path / "signalbox.db"))
     store.start()
     yield store
     store.close()

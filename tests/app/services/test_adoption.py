@@ -12,6 +12,7 @@ from pathlib import Path
 
 import psutil
 import pytest
+from sqlalchemy.orm import Session
 
 from app.domain.run_states import RunState
 from app.launchers.local import LocalLauncher
@@ -89,8 +90,11 @@ class Office:
     def state(self, run_id: str) -> str:
         return self.runs.get(run_id).state
 
-    def move(self, run_id: str, new: RunState) -> None:
-        self.rig.store.write(lambda session: run_rows.transition(session, run_id, new=new))
+    def move(self, run_id: str, new: RunState, *, stop_requested: bool = False) -> None:
+        def work(session: Session) -> None:
+            run_rows.transition(session, run_id, new=new, stop_requested=stop_requested)
+
+        self.rig.store.write(work)
 
     def end_everything(self) -> None:
         for paths in map(RunPaths, self.rig.settings.runs_dir.glob("*")):
@@ -157,7 +161,7 @@ def test_stop_reaches_the_supervisor_of_an_earlier_web_process(office: Office, p
 @pytest.mark.process
 def test_a_stop_nobody_heard_is_said_again_after_the_restart(office: Office, pairs: str) -> None:
     run_id = office.start(dataset=pairs)
-    office.move(run_id, RunState.STOPPING)
+    office.move(run_id, RunState.STOPPING, stop_requested=True)
     office.reopen()
     office.adoption.look()
     wait_for(office.paths(run_id).exit.exists, what="exit record")
@@ -258,6 +262,18 @@ def test_an_exit_record_of_an_earlier_attempt_is_not_believed(rig: Rig) -> None:
     rig.launcher.alive[run_id] = 1
     _adoption_of(rig).look()
     assert rig.runs.get(run_id).state == "starting"
+
+
+def test_a_run_that_its_policy_ends_is_not_taken_for_one_that_somebody_stopped(rig: Rig) -> None:
+    run_id = rig.runs.create("two_tower", "python_docs", {})[0].id
+    rig.queue.launch_next()
+    rig.launcher.alive[run_id] = 1
+    rig.store.write(lambda session: run_rows.transition(session, run_id, new=RunState.STOPPING))
+    _adoption_of(rig).look()
+    assert rig.launcher.signalled == []
+    rig.store.write(lambda session: run_rows.touch(session, run_id, stop_requested=True))
+    _adoption_of(rig).look()
+    assert rig.launcher.signalled == [(run_id, signal.SIGTERM)]
 
 
 def test_an_exit_record_that_cannot_be_read_is_a_failure_that_says_so(rig: Rig) -> None:

@@ -70,9 +70,19 @@ def test_folders_pipes_empty_files_and_unknown_endings_are_refused(tmp_path: Pat
     ]
 
 
+def test_a_file_that_another_recipe_reads_is_refused_with_its_name(tmp_path: Path) -> None:
+    (tmp_path / "book.txt").write_text("Once.")
+    with pytest.raises(InvalidRequest) as caught:
+        resolve("book.txt", tmp_path)
+    assert caught.value.message == "book.txt ends in .txt, which two_tower cannot read"
+    assert "two_tower takes pairs of texts and pairs of vectors (.jsonl" in (caught.value.hint or "")
+    assert (caught.value.hint or "").endswith("causal_lm and script can train on .txt")
+
+
 def test_listings_show_known_endings_only_and_no_links(tmp_path: Path) -> None:
     write_pairs(tmp_path / "pairs.jsonl")
-    (tmp_path / "notes.txt").write_text("x")
+    (tmp_path / "notes.md").write_text("x")
+    (tmp_path / "pairs.jsonl.json").write_text("{}")  # a sidecar
     (tmp_path / "link.jsonl").symlink_to(tmp_path / "pairs.jsonl")
     assert [file.name for file in list_files([tmp_path, tmp_path / "missing"])] == ["pairs.jsonl"]
 

@@ -74,6 +74,26 @@ def test_a_sidecar_says_how_to_train(box: InboxRig) -> None:
     assert not (box.folder / "a.jsonl.json").exists()
 
 
+def test_a_file_is_trained_by_the_recipe_for_what_it_holds_unless_somebody_has_chosen(box: InboxRig) -> None:
+    dropped = {
+        "pairs.jsonl": (pairs(), "two_tower"),
+        "labels.csv": ("text,label\nfine,good\npoor,bad\n", "text_classification"),
+        "chat.json": (
+            '[{"prompt": "a", "completion": "b"}, {"prompt": "c", "completion": "d"}]',
+            "causal_lm",
+        ),
+    }
+    for name, (content, _) in dropped.items():
+        box.drop(name, content, sidecar={"tags": ["mine"], "params": {"seed": 7}})
+    box.drain()
+    for name, (_, recipe) in dropped.items():
+        run = box.rig.runs.get(run_of(box, name))
+        assert (run.recipe, run.tags, run.params["seed"]) == (recipe, ["mine", "inbox"], 7), name
+    box.drop("other.csv", "text,label\nmore,good\nless,bad\n", sidecar={"recipe": "two_tower"})
+    box.drain()
+    assert box.item("other.csv")["reason"].endswith("It has the columns of labelled texts")
+
+
 def test_the_page_says_what_files_without_a_sidecar_become(box: InboxRig) -> None:
     assert box.desk.change({"recipe": "two_tower", "preset": "quick"})["preset"] == "quick"
     box.drop("a.jsonl", pairs())
@@ -88,10 +108,10 @@ def test_a_sidecar_that_cannot_be_followed_sends_its_file_to_quarantine(box: Inb
     cases: list[tuple[object, str]] = [
         ("{", "JSON"),
         ("[]", "object"),
-        ({"recipe": "no_such"}, "no recipe 'no_such'; there are two_tower"),
-        ({"preset": "no_such"}, "no preset 'no_such'; it has demo"),
-        ({"params": {"batch_size": 0}}, "params.batch_size"),
-        ({"params": {"no_such": 0}}, "params.no_such"),
+        ({"recipe": "no_such"}, "no recipe 'no_such'; there are two_tower, text_classification, causal_lm"),
+        ({"recipe": "two_tower", "preset": "no_such"}, "no preset 'no_such'; it has demo"),
+        ({"recipe": "two_tower", "params": {"batch_size": 0}}, "params.batch_size"),
+        ({"recipe": "two_tower", "params": {"no_such": 0}}, "params.no_such"),
         ({"command": "rm"}, "command: there is no such key; known are recipe"),
         ({"profile": "fast"}, "no profile 'fast'"),
         ({"policy": {"on_stall": "dance"}}, "policy.on_stall"),

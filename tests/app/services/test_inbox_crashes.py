@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import shutil
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,7 +12,6 @@ from typing import Any
 import pytest
 
 from app.services import inbox_files
-from app.store.schema import upgrade
 from tests.app.services.inbox_rig import InboxRig, pairs
 from tests.app.services.run_rig import open_rig
 
@@ -81,11 +79,7 @@ def test_a_crash_at_any_step_neither_loses_nor_doubles_a_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     move, tried = inbox_files.move, 0
-    migrated = tmp_path / "migrated.db"
-    upgrade(f"sqlite:///{migrated}")
     for steps in itertools.count():
-        (tmp_path / str(steps)).mkdir()
-        shutil.copy(migrated, tmp_path / str(steps) / "signalbox.db")
         rig = open_rig(tmp_path / str(steps))
         box = InboxRig(rig)
         drop_everything(box)

@@ -32,7 +32,8 @@ def test_what_is_not_meant_to_be_taken_is_not_even_listed(box: InboxRig) -> None
 def test_what_cannot_be_trained_on_is_quarantined_in_words(box: InboxRig) -> None:
     cases: list[tuple[str, str | bytes, str]] = [
         ("empty.jsonl", "", "is empty"),
-        ("notes.txt", "hello", "unknown ending"),
+        ("notes.txt", "hello", "single group"),
+        ("notes.md", "hello", "unknown ending"),
         ("none", "hello", "unknown ending"),
         ("one.jsonl", '{"query": "a", "document": "b"}\n', "single group"),
         ("torn.jsonl", pairs()[:-20], "line 4"),

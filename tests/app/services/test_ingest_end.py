@@ -6,12 +6,14 @@ from typing import Any
 
 import pytest
 
+from app.domain.run_states import RunState
 from app.errors import InvalidRequest
 from app.services.ingest import Ingest
 from app.services.run_reader import RunReader
 from app.store import runs
 from app.store.engine import Store
 from tests.app.rows import Heard, events_batch, state_of, store_running
+from trainer.protocol.events import Stream
 
 
 @pytest.fixture(autouse=True)
@@ -65,3 +67,14 @@ def test_an_end_of_an_earlier_attempt_changes_nothing(store: Store, ingest: Inge
     store.write(lambda session: runs.touch(session, "run-1", attempt=2))
     ingest.accept_end("run-1", END)
     assert state_of(store).state == "running"
+
+
+def test_of_a_wish_to_stop_and_the_end_in_one_batch_the_end_has_the_last_word(
+    store: Store, ingest: Ingest
+) -> None:
+    store.write(lambda session: runs.transition(session, "run-1", new=RunState.STOPPING))
+    stopping = {"type": "state", "state": "stopping", "reason": "asked to stop, killed after 30 s"}
+    stopped = {"type": "state", "state": "stopped", "reason": "stopped as asked", "exit_signal": 15}
+    ingest.accept(events_batch(1, stopping, stopped, stream=Stream.SUPERVISOR))
+    run = state_of(store)
+    assert (run.state, run.reason, run.exit_signal) == ("stopped", "stopped as asked", 15)

@@ -13,9 +13,10 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from app.services.ingest import Ingest, SequenceGap
 from app.services.metrics import MetricReader
-from app.store import metrics, runs, schema
+from app.store import metrics, runs
 from app.store.compaction import compact_series
 from app.store.engine import Store
+from tests.app.fresh_database import fresh_database
 from tests.app.rows import Heard, events_batch, metrics_batch, store_running
 from trainer.protocol.events import Stream
 
@@ -26,8 +27,7 @@ class Uplink(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.folder = tempfile.TemporaryDirectory()
-        self.url = f"sqlite:///{Path(self.folder.name) / 'signalbox.db'}"
-        schema.upgrade(self.url)
+        self.url = fresh_database(Path(self.folder.name) / "signalbox.db")
         self.heard = Heard()
         self.open()
         store_running(self.store)

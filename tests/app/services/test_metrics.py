@@ -14,9 +14,10 @@ from numpy.typing import NDArray
 from app.errors import InvalidRequest, NotFound
 from app.services.ingest import Ingest
 from app.services.metrics import Axis, MetricReader, downsample
-from app.store import metrics, schema
+from app.store import metrics
 from app.store.chunk_codec import Columns
 from app.store.engine import Store
+from tests.app.fresh_database import fresh_database
 from tests.app.rows import metrics_batch, store_running
 
 SPIKES = st.lists(
@@ -62,8 +63,7 @@ def test_every_gap_stays_when_the_budget_allows() -> None:
 @pytest.fixture(scope="module")
 def long_series(tmp_path_factory: pytest.TempPathFactory) -> tuple[Store, NDArray[np.float64]]:
     path: Path = tmp_path_factory.mktemp("long")
-    schema.upgrade(f"sqlite:///{path / 's.db'}")
-    store = Store(f"sqlite:///{path / 's.db'}")
+    store = Store(fresh_database(path / "s.db"))
     store.start()
     store_running(store, started_at=1.7e9)
     values = np.random.default_rng(0).normal(size=500_000)

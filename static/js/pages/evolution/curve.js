@@ -54,11 +54,13 @@ export class Curve {
   async #drawOnce() {
     if (this.#snapshots.length === 0) return;
     const steps = this.#snapshots.map((one) => one.step);
-    const traces = this.definition.lines.map((line, index) => {
+    const told = (/** @type {string} */ name) => this.#snapshots.some((one) => one.summary[name] !== null && one.summary[name] !== undefined);
+    const traces = this.definition.lines.flatMap((line, index) => {
+      if (!told(line.series)) return [];
       const trace = this.definition.figure.data[index];
       const color = token(line.color);
       const y = this.#snapshots.map((one) => one.summary[line.series] ?? null);
-      return { ...trace, x: steps, y, line: { ...trace.line, color }, marker: { ...trace.marker, color } };
+      return [{ ...trace, x: steps, y, line: { ...trace.line, color }, marker: { ...trace.marker, color } }];
     });
     const layout = themed(structuredClone(this.definition.figure.layout));
     layout.width = this.root.clientWidth;

@@ -1,6 +1,8 @@
 // @ts-check
 import { h, icon } from "../../lib/dom.js";
-import { formatCount, formatNumber } from "../../lib/format.js";
+import { formatCount, formatNumber, formatPercent } from "../../lib/format.js";
+import { labelled } from "./labels.js";
+import { tokenPassage } from "./tokens.js";
 
 const LONG_TEXT = 360;
 
@@ -21,21 +23,34 @@ export function exampleCard(example) {
       "div",
       { class: "example-body" },
       passage("Input", example.input),
-      passage("Expected", example.expected_output),
-      example.top ? retrieved(example) : passage("Answer", example.model_output || "(nothing)"),
+      example.tokens ? tokenPassage("Expected", example.tokens) : passage("Expected", example.expected_output),
+      answered(example),
     ),
   );
 }
 
+/** What came back, drawn as its kind of task is read. @param {any} example */
+function answered(example) {
+  if (example.top) return retrieved(example);
+  if (example.probabilities) return labelled(example);
+  return passage("Answer", example.model_output || "(nothing)");
+}
+
 /** @param {any} example */
-function numbers({ rank, margin, score, loss, top, similarity }) {
+function numbers({ rank, margin, score, loss, top, similarity, token_accuracy: guessed, probabilities, confidence }) {
+  if (probabilities) return chips([["confidence", formatPercent(confidence)], ["right label", formatPercent(score)], ["its rank", rank], ["loss", loss]]);
   /** @type {[string, unknown][]} */
   const shown = top
     ? [["rank", rank], ["margin", margin], ["score", score], ["loss", loss]]
-    : [["similarity", similarity], ["loss", loss]];
+    : [["similarity", similarity === null || similarity === undefined ? null : formatPercent(similarity)], ["tokens right", guessed === null || guessed === undefined ? null : formatPercent(guessed)], ["loss", loss]];
+  return chips(shown);
+}
+
+/** @param {[string, unknown][]} shown */
+function chips(shown) {
   return shown
     .filter(([, value]) => value !== null && value !== undefined)
-    .map(([word, value]) => h("span", { class: "chip num" }, `${word} `, h("strong", { text: formatNumber(value, 3) })));
+    .map(([word, value]) => h("span", { class: "chip num" }, `${word} `, h("strong", { text: typeof value === "string" ? value : formatNumber(value, 3) })));
 }
 
 /** @param {string} word @param {string} text */

@@ -24,11 +24,11 @@ export class Timeline {
       mark.remove();
       this.#marks.delete(step);
     }
-    const best = Math.max(0.01, ...snapshots.map((one) => one.summary.accuracy ?? 0));
+    const best = Math.max(0.01, ...snapshots.map((one) => heightOf(one.summary)));
     for (const [index, snapshot] of snapshots.entries()) {
       const mark = this.#marks.get(snapshot.step) ?? this.#add(snapshot.step);
       const { accuracy, avg_loss: loss } = snapshot.summary;
-      mark.style.setProperty("--height", `${Math.max(4, ((accuracy ?? 0) / best) * 100).toFixed(1)}%`);
+      mark.style.setProperty("--height", `${Math.max(4, (heightOf(snapshot.summary) / best) * 100).toFixed(1)}%`);
       mark.setAttribute("aria-label", `Step ${formatCount(snapshot.step)}, ${formatPercent(accuracy)} correct`);
       mark.title = `Step ${formatCount(snapshot.step)}: ${formatPercent(accuracy)} correct, loss ${formatNumber(loss)}`;
       if (this.root.children[index] !== mark) this.root.insertBefore(mark, this.root.children[index] ?? null);
@@ -58,6 +58,11 @@ export class Timeline {
     this.#marks.set(step, mark);
     return mark;
   }
+}
+
+/** How right it was: whole answers, or where hardly any is right word for word, the tokens. @param {any} summary */
+function heightOf(summary) {
+  return Math.max(summary.accuracy ?? 0, summary.token_accuracy ?? 0);
 }
 
 /** 1,500 as 1.5k: the row is narrow. @param {number} step */

@@ -27,7 +27,7 @@ export const ITEM_STATES = {
 export function factWords(item) {
   const { facts } = item;
   const words = item.bytes ? [formatBytes(item.bytes)] : [];
-  if (facts?.num_pairs) words.push(`${formatCount(facts.num_pairs)} pairs of ${facts.kind}`);
+  if (facts?.num_pairs) words.push(`${formatCount(facts.num_pairs)} rows (${facts.kind})`);
   if (item.recipe) words.push(item.recipe);
   if (item.priority !== "normal") words.push(`${item.priority} priority`);
   return words.join(" · ");

@@ -1,6 +1,6 @@
 // @ts-check
 import { h, setText } from "../../lib/dom.js";
-import { rangeWords, readParameter, writeParameter } from "../../lib/parameters.js";
+import { rangeWords, readParameter, spokenName, writeParameter } from "../../lib/parameters.js";
 
 /** @typedef {import("../../lib/parameters.js").Parameter} Parameter */
 
@@ -48,13 +48,15 @@ export class ParameterField extends Field {
     super(
       {
         id: `param-${parameter.name}`,
-        label: spoken(parameter.name),
-        unit: parameter.unit,
+        label: spokenName(parameter.name),
+        unit: parameter.unit === spokenName(parameter.name).toLowerCase() ? "" : parameter.unit,
         help: [parameter.help, range && !range.includes("e") ? `${range}.` : ""].filter(Boolean).join(" "),
       },
       controlFor(parameter),
     );
     this.parameter = parameter;
+    this.element.dataset.parameter = parameter.name;
+    this.element.querySelector("label")?.setAttribute("title", parameter.name); // as terminals and the API call it
     this.control.dataset.testid = `param-${parameter.name}`;
     this.set(parameter.default);
   }
@@ -92,10 +94,4 @@ function controlFor({ type, choices }) {
     autocomplete: "off",
     spellcheck: "false",
   });
-}
-
-/** `max_grad_norm` as `Max grad norm`. @param {string} name */
-function spoken(name) {
-  const words = name.replaceAll("_", " ");
-  return words.charAt(0).toUpperCase() + words.slice(1);
 }

@@ -20,11 +20,11 @@ export function endWords(run) {
     case "finished":
       return { tone: "good", icon: "finished", title: `Finished after ${steps} in ${took}`, text: [reason, exit && `${capital(exit)}.`].filter(Boolean).join(" ") };
     case "stopped":
-      return { tone: "calm", icon: "stopped", title: run.started_at ? `Stopped after ${steps} and ${took}` : "Stopped before it started", text: [reason, exit && `${capital(exit)}.`, run.started_at ? "Start goes on from its last checkpoint." : ""].filter(Boolean).join(" ") };
+      return { tone: "calm", icon: "stopped", title: run.started_at ? `Stopped after ${steps} and ${took}` : "Stopped before it started", text: [reason, exit && `${capital(exit)}.`, run.started_at ? againWords(run) : ""].filter(Boolean).join(" ") };
     case "failed":
       return { tone: "bad", icon: "failed", title: `Failed at step ${formatCount(run.step)}${exit ? `: ${exit}` : ""}`, text: reason || "The log tells what it said last." };
     case "lost":
-      return { tone: "warn", icon: "lost", title: "Lost: its supervisor is gone, and nobody can know how it ended", text: reason || "This happens when the machine was switched off. Start goes on from its last checkpoint." };
+      return { tone: "warn", icon: "lost", title: "Lost: its supervisor is gone, and nobody can know how it ended", text: reason || `This happens when the machine was switched off. ${againWords(run)}` };
     case "stalled":
       return { tone: "warn", icon: "stalled", title: stallWords(run.reason ?? "").title, text: reason && sentence(stallWords(run.reason ?? "").text) };
     case "retrying":
@@ -34,6 +34,11 @@ export function endWords(run) {
     default:
       return null;
   }
+}
+
+/** What Start does with a run that has ended. @param {Run} run */
+function againWords(run) {
+  return run.script ? "Start runs the script again; it goes on only where it keeps checkpoints of its own." : "Start goes on from its last checkpoint.";
 }
 
 /** @param {Run} run */

@@ -1,7 +1,7 @@
 // @ts-check
 import { zoomField } from "../../lib/axis.js";
 import { ChartCard } from "../../lib/chart.js";
-import { plainDefinition, unclaimed } from "../../lib/chart_lines.js";
+import { boundLines, plainDefinition, unclaimed } from "../../lib/chart_lines.js";
 import { find, h, setText } from "../../lib/dom.js";
 import { loadPlotly } from "../../lib/plotly.js";
 import { segments, toastError } from "../../lib/shell.js";
@@ -13,6 +13,8 @@ const KEPT = "signalbox.charts";
 export class ChartsPanel {
   /** @type {ChartCard[]} */
   #cards = [];
+  /** @type {import("../../lib/chart_lines.js").Definition[]} */
+  #waiting = [];
   /** @type {any} */
   #plotly = null;
   /** @type {Map<string, HTMLElement>} */
@@ -26,7 +28,7 @@ export class ChartsPanel {
   constructor(definitions, store, origin) {
     this.definitions = definitions;
     this.store = store;
-    this.root = find("#charts", HTMLElement);
+    this.root = find("#chart-sections", HTMLElement);
     /** @type {import("../../lib/chart.js").View} */
     this.view = { x: "step", smoothing: 0.6, logX: false, logY: false, markers: true, ...remembered(), origin, zoom: null, marks: [] };
     store.onChange((name) => this.#seriesChanged(name));
@@ -34,11 +36,13 @@ export class ChartsPanel {
     this.#tools();
   }
 
-  /** @param {string} plotlyUrl */
-  async open(plotlyUrl) {
-    for (const definition of this.definitions) this.#section(definition.section);
+  /** @param {string} plotlyUrl @param {{sparse?: boolean}} [how] sparse: but for the first, charts come with their points */
+  async open(plotlyUrl, { sparse = false } = {}) {
+    const first = sparse ? this.definitions.slice(0, 1) : this.definitions;
+    this.#waiting = this.definitions.slice(first.length);
+    for (const definition of first) this.#section(definition.section);
     this.#plotly = await loadPlotly(plotlyUrl);
-    for (const definition of this.definitions) this.#add(definition);
+    for (const definition of first) this.#add(definition);
     this.#addUnclaimed();
   }
 
@@ -68,6 +72,9 @@ export class ChartsPanel {
   }
 
   #addUnclaimed() {
+    const due = this.#waiting.filter((one) => boundLines(one, this.store.names).length > 0);
+    this.#waiting = this.#waiting.filter((one) => !due.includes(one));
+    for (const definition of due) this.#add(definition);
     const known = this.#cards.map((card) => card.definition);
     for (const name of unclaimed(known, this.store.names)) this.#add(plainDefinition(name, this.definitions[0]));
   }

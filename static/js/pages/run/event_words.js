@@ -12,6 +12,7 @@ const WORDS = {
   checkpoint: (e) => `${e.file ?? ""} (${formatBytes(e.bytes)}${e.best ? ", best so far" : ""}), ${e.reason ?? ""}`,
   alert: (e) => [e.title, e.what === "resolved" ? "over" : "", e.text].filter(Boolean).join(": "),
   dataset: (e) => [e.name, ...Object.entries(e.counts ?? {}).map(([name, count]) => `${formatNumber(count)} ${name}`)].join(", "),
+  device: (e) => e.name ?? "",
   finished: (e) => e.reason ?? "",
   attempt: (e) => (e.what === "ended" ? `attempt ${e.attempt} ended: ${formatExit(e.exit_code, e.exit_signal) || "unknown"}` : `attempt ${e.attempt} started as process ${e.pid ?? "?"}`),
   stall: (e) => (e.what === "ended" ? `${e.verdict}: over, it advances again` : `${e.verdict}: ${e.text}`),
@@ -19,6 +20,24 @@ const WORDS = {
   finding: (e) => `${e.id}: ${e.cause}`,
   state: (e) => [e.state, e.reason, formatExit(e.exit_code, e.exit_signal)].filter(Boolean).join(": "),
 };
+
+/**
+ * Events with the same words in a row as one, newest first: a phase that tells its progress would fill the page.  Pure.
+ * @param {Event[]} events oldest first @returns {{event: Event, words: string, count: number, until: number}[]}
+ */
+export function together(events) {
+  /** @type {{event: Event, words: string, count: number, until: number}[]} */
+  const rows = [];
+  for (const event of events) {
+    const words = eventWords(event);
+    const last = rows.at(-1);
+    if (last && last.event.type === event.type && last.event.step === event.step && last.words === words) {
+      last.count += 1;
+      last.until = event.t;
+    } else rows.push({ event, words, count: 1, until: event.t });
+  }
+  return rows.reverse();
+}
 
 /** What an event says, in one line. Pure. @param {Event} event */
 export function eventWords(event) {

@@ -8,6 +8,7 @@ import { runBadges } from "../../lib/rungs.js";
 import { toast, toastError } from "../../lib/shell.js";
 import { ENDED, RESUMABLE, stateBadge, stateWord } from "../../lib/states.js";
 import { endBanner } from "./banner.js";
+import { showSubject } from "./subject.js";
 import { StopClock, isUnreachable, markEnded } from "./ending.js";
 
 /** @typedef {import("../../lib/run_facts.js").Run} Run */
@@ -43,15 +44,20 @@ export function actionsFor(run, unreachable = false) {
   const stop = { key: "stop", word: "Stop", icon: "stop", kind: "stop", title: "Save a checkpoint and end" };
   if (run.state === "queued") return [{ ...stop, title: "Take it out of the queue" }];
   if (run.state === "retrying") return [{ ...stop, title: "Try it no more" }];
+  const asked = [
+    { key: "checkpoint", word: "Checkpoint", icon: "checkpoint", title: "Save a checkpoint now" },
+    { key: "snapshot", word: "Snapshot", icon: "snapshot", title: "Ask the probes now" },
+    ...(unreachable ? [mark] : []),
+  ];
+  // a script that only prints has no ear
+  if (run.script) return [{ ...stop, title: "Ask it to end" }, ...asked.slice(run.heartbeat_at ? 0 : 2)];
   const paused = run.phase === "paused";
   return [
     stop,
     paused
       ? { key: "resume", word: "Resume", icon: "play", title: "Go on training" }
       : { key: "pause", word: "Pause", icon: "pause", title: "Pause between two steps" },
-    { key: "checkpoint", word: "Checkpoint", icon: "checkpoint", title: "Save a checkpoint now" },
-    { key: "snapshot", word: "Snapshot", icon: "snapshot", title: "Ask the probes now" },
-    ...(unreachable ? [mark] : []),
+    ...asked,
   ];
 }
 
@@ -79,6 +85,7 @@ export class Header {
       if (button?.dataset.action) void this.#act(button.dataset.action);
     });
     const dataset = find("#run-dataset", HTMLAnchorElement);
+    showSubject(run);
     setText(dataset, datasetWord(run.dataset));
     dataset.href = `/evolution/${encodeURIComponent(datasetWord(run.dataset))}?run=${encodeURIComponent(run.id)}`;
     this.update(run);

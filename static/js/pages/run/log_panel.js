@@ -19,7 +19,7 @@ export class LogPanel {
   #match = -1;
   /** @type {HTMLElement | null} */
   #partial = null;
-  #root = find("#log", HTMLElement);
+  #root = find("#log-lines", HTMLElement);
   #lines = h("div", { class: "log-lines" });
   #earlier = h("button", { type: "button", class: "button button-small", text: "Show earlier output", hidden: true });
   #nothing = h("p", { class: "muted log-nothing", text: "No output yet. Whatever the trainer prints appears here." });

@@ -3,7 +3,8 @@ import { get, query } from "../../lib/api.js";
 import { fill, find, h, icon } from "../../lib/dom.js";
 import { commandBlock, copyButton, environmentTable } from "../../lib/environment_view.js";
 import { formatBytes, formatClock, formatCount, formatNumber } from "../../lib/format.js";
-import { eventWords } from "./event_words.js";
+import { together } from "./event_words.js";
+import { subjectOf } from "./subject.js";
 
 /** @typedef {import("../../lib/run_facts.js").Run} Run */
 
@@ -49,11 +50,11 @@ export function showConfig(run) {
       factCard("Run", [
         ["Id", h("code", { text: run.id })],
         ["Recipe", run.recipe],
-        ["Dataset", run.dataset],
+        ["Dataset", subjectOf(run).hasDataset ? run.dataset : "none"],
         ["Profile", run.profile],
         ["Policy", Object.keys(run.policy).length ? text(run.policy) : "the defaults"],
         ["Tags", run.tags.length ? run.tags.join(", ") : "none"],
-        ["Priority", String(run.priority)],
+        ["Priority", run.priority > 0 ? "high" : run.priority < 0 ? "low" : "normal"],
         ["Created", formatClock(run.created_at)],
         ["Started", formatClock(run.started_at)],
         ["Ended", formatClock(run.ended_at)],
@@ -116,11 +117,11 @@ function metricChips(metrics) {
 /** @param {string} path */
 export async function showEvents(path) {
   const { events } = await get(`${path}/events${query({ limit: 1000 })}`);
-  const rows = [...events].reverse().map((event) => [
+  const rows = together(events).map(({ event, words, count, until }) => [
     h("span", { class: "nowrap", text: formatClock(event.t) }),
-    h("span", { class: "chip", text: event.type }),
+    h("span", { class: "chip", text: event.type.replaceAll("_", " ") }),
     event.step === null || event.step === undefined ? "" : formatCount(event.step),
-    eventWords(event),
+    h("span", {}, words, count > 1 ? h("span", { class: "muted small", text: ` ${formatCount(count)} times, until ${formatClock(until)}` }) : null),
   ]);
   fill(
     find("#panel-events"),
