@@ -19,10 +19,11 @@ PLATFORMS: Final = {"linux": "Linux", "darwin": "macOS", "win32": "Windows"}
 DEVICES: Final = ("auto", "cpu", "cuda", "mps")
 TORCHES: Final = ("2.13.0", "2.9.1")
 CORES: Final = 8
-MOMENTS: Final = {  # runs at a time, cores that others keep busy
-    "one run at a time": (1, 0.0),
-    "two runs at a time": (2, 0.0),
-    "others at work": (1, float(CORES)),
+MOMENTS: Final = {  # runs at a time, cores that others keep busy, processes of a run
+    "one run at a time": (1, 0.0, 1),
+    "two runs at a time": (2, 0.0, 1),
+    "others at work": (1, float(CORES), 1),
+    "a run of two processes": (1, 0.0, 2),
 }
 
 Case = tuple[str, str, str, str]  # platform, device, profile, moment
@@ -41,6 +42,7 @@ def rows() -> dict[Row, set[Case]]:
             num_concurrent=MOMENTS[moment][0],
             physical_cores=CORES,
             busy_cores=MOMENTS[moment][1],
+            nproc=MOMENTS[moment][2],
             inherited=dict.fromkeys(allowed(platform), "as it is"),
             run_dir="the run's folder",
             torch_version=torch_version,

@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, sync_playwright
+
+# Hundreds of processes start: where bytecode may not be kept, each compiles anew whatever it imports.
+# The workers and all their children inherit this environment.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
+# Several workers share few cores, and the sums here are tiny: two threads of one process only spin against
+# each other.  Trainers that a supervisor starts get their environment from the product all the same.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 pytest.register_assert_rewrite("tests.e2e.dashboard", "tests.e2e.spool", "tests.e2e.watched_page")
 

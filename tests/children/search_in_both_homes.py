@@ -12,7 +12,7 @@ from contextlib import closing
 
 import numpy as np
 
-from trainer.retrieval.mining import mine_near_misses
+from trainer.retrieval.mining import Wanted, mine_near_misses
 from trainer.retrieval.ranking import Floats, rank
 from trainer.retrieval.search import Search, open_search
 
@@ -47,7 +47,13 @@ def found(search: Search, queries: Floats, documents: Floats, golds: list[list[i
         scores_BK, rows_BK = pool.search(queries, k=k + 5)
         ranking = rank(pool, queries, documents, golds, k=k, tell=lambda fraction: None)
         mined_BK = mine_near_misses(
-            pool, queries, documents, golds, depth=8, count=4, seed=3, tell=lambda fraction: None
+            pool,
+            queries,
+            documents,
+            golds,
+            wanted=Wanted(depth=8, count=4),
+            seed=3,
+            tell=lambda fraction: None,
         )
     arrays = (scores_BK, rows_BK, ranking.rows_BK, ranking.scores_BK, ranking.ranks_B, mined_BK)
     return [array.tobytes() for array in (*arrays, ranking.gold_scores_B, ranking.negative_scores_B)]

@@ -59,8 +59,8 @@ class TinyTask:
     def num_micro_batches(self, epoch: int) -> int:
         return -(-NUM_ROWS // self._batch_size)
 
-    def micro_batches(self, epoch: int, *, start: int) -> Iterator[Any]:
-        for first in range(start * self._batch_size, NUM_ROWS, self._batch_size):
+    def micro_batches(self, epoch: int, *, start: int, every: int = 1) -> Iterator[Any]:
+        for first in range(start * self._batch_size, NUM_ROWS, self._batch_size * every):
             yield self._order[first : first + self._batch_size]
 
     def loss(self, micro_batch: Any) -> LossOutput:

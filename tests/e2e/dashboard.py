@@ -19,6 +19,9 @@ from typing import Any, Final
 
 import psutil
 
+from app.config import Settings, config_file
+from app.domain.callers import Scope
+from app.server.login_links import api_token, login_link
 from tests.waiting import wait_for
 from trainer.protocol.run_folder import RunPaths
 
@@ -79,11 +82,16 @@ class Dashboard:
                 start_new_session=True,
             )
         wait_for(self._is_answering, what=lambda: f"dashboard; it says:\n{self.log}", timeout_s=60)
-        self._token = self._token or self._run_cli("token", "create", "--scope", "owner")
+        self._token = self._token or api_token(self._settings, scope=Scope.OWNER, label="")
 
     def login_link(self) -> str:
         """A fresh one-time link."""
-        return self._run_cli("login-link")
+        return login_link(self._settings)
+
+    @property
+    def token(self) -> str:
+        """Of its owner."""
+        return self._token
 
     @property
     def log(self) -> str:
@@ -225,13 +233,10 @@ class Dashboard:
         except (OSError, http.client.HTTPException):
             return False
 
-    def _run_cli(self, *arguments: str) -> str:
-        command = [sys.executable, "-m", "app", *arguments]
-        done = subprocess.run(
-            command, cwd=ROOT, env=self._environment, capture_output=True, text=True, timeout=60, check=False
-        )
-        assert done.returncode == 0, done.stderr
-        return done.stdout.strip()
+    @property
+    def _settings(self) -> Settings:
+        """The server's; what `python -m app` does with them is done here, without a process for each word."""
+        return Settings.from_env(self._environment, toml_path=config_file(self._environment))
 
 
 def free_port() -> int:

@@ -51,13 +51,22 @@ def assert_nothing_is_lost(dashboard: Dashboard, run_id: str) -> None:
     for stream in Stream:
         numbers = [event["seq"] for event in spooled_events(paths, stream)]
         assert numbers == list(range(1, len(numbers) + 1)), f"{stream} has gaps or repeats"
-    sparse = Counter(
+    wait_for(  # the last words come behind the exit record, which ends the run before them
+        lambda: _stored_events(dashboard, run_id) == _spooled_kinds(paths),
+        what=lambda: f"equality: spooled {_spooled_kinds(paths)}, stored {_stored_events(dashboard, run_id)}",
+    )
+
+
+def _spooled_kinds(paths: RunPaths) -> Counter[str]:
+    """How often which event was reported, without points and what are columns of the run's row."""
+    return Counter(
         event["type"]
         for stream in Stream
         for event in spooled_events(paths, stream)
-        if event["type"] not in ("metrics", "progress")  # points, and columns of the run's row
+        if event["type"] not in ("metrics", "progress")
     )
-    stored = Counter(
-        event["type"] for event in dashboard.get(f"/api/runs/{run_id}/events?limit=1000")["events"]
-    )
-    assert stored == sparse
+
+
+def _stored_events(dashboard: Dashboard, run_id: str) -> Counter[str]:
+    listed = dashboard.get(f"/api/runs/{run_id}/events?limit=1000")["events"]
+    return Counter(event["type"] for event in listed)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 
 import pytest
 from playwright.sync_api import BrowserContext, Page, expect
+from playwright.sync_api import TimeoutError as PlaywrightTimeout
 
 from tests.app.webhook_receiver import Receiver, receiving
 from tests.e2e.dashboard import LIVELY, Dashboard
@@ -107,13 +109,20 @@ def tell_a_stall_and_a_crash(
 
 
 def draw_where_the_next_attempt_begins(page: Page, dashboard: Dashboard, run_id: str) -> None:
-    """Start the run again and look at its curve."""
+    """Start the run again and point at its curve while that goes on moving."""
     assert dashboard.order(run_id, "retry").status == 202
     dashboard.wait_for_step(run_id, 5)
     expect(page.get_by_test_id(LOSS).locator(".annotation", has_text="▸")).to_have_count(1, timeout=30_000)
     boundary = page.get_by_test_id(LOSS).locator(".annotation", has_text="▸").first
-    boundary.hover()
-    expect(page.get_by_test_id(LOSS).locator(".hoverlayer")).to_contain_text("attempt 2, from step")
+    hover = page.get_by_test_id(LOSS).locator(".hoverlayer")
+
+    def is_told() -> bool:
+        with contextlib.suppress(PlaywrightTimeout):  # the mark moves until somebody points at it
+            boundary.hover(timeout=2_000)
+        return "attempt 2, from step" in (hover.text_content() or "")
+
+    wait_for(is_told, what="the words of the marker", timeout_s=30)
+    expect(hover).to_contain_text("attempt 2, from step")
     page.locator("#markers").click()
     expect(page.get_by_test_id(LOSS).locator(".annotation")).to_have_count(0)
     page.locator("#markers").click()

@@ -45,7 +45,7 @@ def wait_for_step(page: Page, step: int) -> None:
 
 def start_run(page: Page, dashboard: Dashboard, **parameters: object) -> str:
     """Fill in the new-run form and press Start; returns the run's id."""
-    page.goto(f"{dashboard.url}/runs/new")
+    page.goto(f"{dashboard.url}/runs/new?recipe=two_tower")
     page.locator("#dataset").select_option(str((dashboard.instance / "inbox" / "stdlib.jsonl").resolve()))
     page.locator("#name").fill("started by hand")
     for name, value in parameters.items():

@@ -51,7 +51,7 @@ def add_variable(page: Page, name: str, value: str) -> None:
 
 def fill_in(page: Page, dashboard: Dashboard) -> None:
     """Every mistake is told where it was made, and Start waits until none is left."""
-    page.goto(f"{dashboard.url}/runs/new")
+    page.goto(f"{dashboard.url}/runs/new?recipe=two_tower")
     page.locator("#dataset").select_option(str((dashboard.instance / "inbox" / "stdlib.jsonl").resolve()))
     page.get_by_test_id("param-max_steps").fill("20")
     expect(page.get_by_test_id("policy-retry_after_s")).to_be_hidden()

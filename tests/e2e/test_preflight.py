@@ -13,7 +13,7 @@ pytestmark = pytest.mark.browser
 
 
 def open_form(page: Page, dashboard: Dashboard, **parameters: object) -> None:
-    page.goto(f"{dashboard.url}/runs/new")
+    page.goto(f"{dashboard.url}/runs/new?recipe=two_tower")
     page.locator("#dataset").select_option(str((dashboard.instance / "inbox" / "stdlib.jsonl").resolve()))
     for name, value in parameters.items():
         page.get_by_test_id(f"param-{name}").fill(str(value))
@@ -23,7 +23,7 @@ def test_red_blocks_the_start_until_somebody_insists(page: Page, dashboard: Dash
     open_form(page, dashboard, batch_size=9000, max_steps=3)
     page.get_by_test_id("start-run").click()
     expect(page.get_by_test_id("check-steps")).to_contain_text("A batch of 9,000", timeout=60_000)
-    expect(page).to_have_url(re.compile("/runs/new$"))
+    expect(page).to_have_url(re.compile(r"/runs/new\?recipe=two_tower$"))
     expect(page.get_by_test_id("start-run")).to_be_enabled()
     page.get_by_test_id("start-anyway").click()
     page.wait_for_url(re.compile(r"/runs/(?!new)[^/]+$"))

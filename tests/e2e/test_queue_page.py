@@ -134,6 +134,7 @@ def test_the_switch_makes_dropped_datasets_run_and_tells_what_is_wrong_with_othe
     expect(page.get_by_test_id("inbox-folder")).to_have_text(str(inbox))
     switch.click()
     expect(switch).to_have_attribute("aria-checked", "true")
+    page.get_by_test_id("inbox-recipe").select_option("two_tower")
     page.get_by_test_id("inbox-preset").select_option("quick")
     (tmp_path / "mine.jsonl").write_text(corpus_text, encoding="utf-8")
     (tmp_path / "mine.jsonl").rename(inbox / "high" / "mine.jsonl")

@@ -45,12 +45,27 @@ test("lines are as tall as what they mark is important", () => {
 });
 
 test("signs have words to point at, as text, and only those in view are drawn", () => {
-  const notes = markNotes(marks, { x: (mark) => mark.step, log: false, range: [0, 99] }, (name) => name);
+  const notes = markNotes(marks, { x: (mark) => mark.step, log: false, range: [0, 99], width: 400 }, (name) => name);
   assert.deepEqual(notes.map((note) => [note.x, note.hovertext]), [[50, "attempt 2, from step 50"]]);
-  const [all] = markNotes(marks, { x: (mark) => mark.step, log: true, range: [0, 3] }, (name) => name);
+  const all = markNotes(marks, { x: (mark) => mark.step, log: true, range: [0, 3], width: 400 }, (name) => name)[1];
   assert.equal(all.x, 2); // powers of ten
   assert.equal(all.hovertext, "&lt;b&gt;NaN&lt;/b&gt; &amp; more");
-  assert.equal(markNotes(marks, { x: (mark) => mark.time, log: false, range: [15, 25] }, (name) => name).length, 1);
+  assert.equal(markNotes(marks, { x: (mark) => mark.time, log: false, range: [15, 25], width: 400 }, (name) => name).length, 1);
+});
+
+test("lines that are nearly at one place share a sign that tells all of them, the worst first", () => {
+  const at = (/** @type {number} */ step, /** @type {string} */ kind, /** @type {string} */ label, /** @type {string} */ level = "") => ({ step, time: step, kind, label, level });
+  const near = /** @type {any} */ ([at(300, "attempt", "attempt 2, from step 300"), at(301, "alert", "a < b", "error"), at(302, "alert", "slow", "warning"), at(400, "alert", "later", "info")]);
+  const view = { x: (/** @type {any} */ mark) => mark.step, log: false, range: [0, 1000], width: 500 };
+  const notes = markNotes(near, view, (name) => name);
+  assert.deepEqual(notes.map((note) => [note.x, note.text, note.hovertext]), [
+    [301, "▲▸", "▲ a &lt; b<br>▲ slow<br>▸ attempt 2, from step 300"],
+    [400, "▲", "later"],
+  ]);
+  assert.equal(notes[0].font.color, "--red");
+  assert.equal(markNotes(near, { ...view, width: 50_000 }, (name) => name).length, 4); // zoomed in they come apart
+  const many = Array.from({ length: 20 }, (_, index) => at(5, "alert", `alert ${index}`));
+  assert.match(markNotes(/** @type {any} */ (many), view, (name) => name)[0].hovertext, /alert 7<br>and 12 more$/);
 });
 
 test("a change of state is news once; what was so before is none", () => {

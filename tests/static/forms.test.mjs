@@ -4,7 +4,9 @@ import { errorFrom, metricPath, newKey, query } from "../../static/js/lib/api.js
 import { shellWord } from "../../static/js/lib/environment_view.js";
 import { neighbourStep, readAddress, writeAddress } from "../../static/js/lib/evolution_address.js";
 import { codeFrom, safeNext } from "../../static/js/lib/next_address.js";
-import { grouped, parameterOf, rangeWords, readParameter } from "../../static/js/lib/parameters.js";
+import { grouped, parameterOf, rangeWords, readParameter, spokenName } from "../../static/js/lib/parameters.js";
+import { hasWords } from "../../static/js/pages/new_run/parameter_filter.js";
+import { presetWords } from "../../static/js/pages/new_run/presets.js";
 
 const epochs = { name: "num_epochs", type: "int", default: 3, minimum: 1, maximum: 10000, choices: null, help: "", group: "Length", advanced: false, unit: "epochs" };
 
@@ -70,4 +72,21 @@ test("the arrow keys stop at the ends of the timeline", () => {
 test("a command can be pasted into a shell", () => {
   assert.equal(shellWord("--attempt"), "--attempt");
   assert.equal(shellWord("it's here"), "'it'\\''s here'");
+});
+
+test("parameters are called by words a person would use", () => {
+  const spoken = ["num_epochs", "hidden_dim", "max_grad_norm", "lora_rank", "gate_recall_5", "gate_p95_ms", "eval_every", "lr"].map(spokenName);
+  assert.deepEqual(spoken, ["Epochs", "Hidden dimension", "Max gradient norm", "LoRA rank", "Gate recall@5", "Gate p95 (ms)", "Evaluate every", "Learning rate"]);
+});
+
+test("a preset says what it sets", () => {
+  assert.equal(presetWords({ name: "a", title: "A", params: { num_epochs: 2, label_aliases: "", lora_rank: 8 } }), "Sets epochs 2, label aliases empty, LoRA rank 8; all else keeps its default.");
+  assert.equal(presetWords({ name: "a", title: "A", params: {} }), "Every parameter has its default.");
+  assert.equal(presetWords(undefined), "");
+});
+
+test("a parameter is found by the words of its name or help, in any order", () => {
+  assert.ok(hasWords("max_grad_norm Max gradient norm Gradients are scaled down to this norm", "norm GRAD"));
+  assert.ok(hasWords("max_grad_norm", "max_grad"));
+  assert.ok(!hasWords("max_grad_norm", "grad rate"));
 });

@@ -64,8 +64,8 @@ test("marking by hand is offered where nobody can be reached", () => {
 });
 
 test("a dropped dataset in words", () => {
-  const item = { state: "done", bytes: 2048, facts: { kind: "texts", num_pairs: 1466 }, recipe: "two_tower", priority: "high", run: { id: "r" } };
-  assert.equal(factWords(item), "2.00 KiB · 1,466 pairs of texts · two_tower · high priority");
+  const item = { state: "done", bytes: 2048, facts: { kind: "pairs", num_pairs: 1466 }, recipe: "two_tower", priority: "high", run: { id: "r" } };
+  assert.equal(factWords(item), "2.00 KiB · 1,466 rows (pairs) · two_tower · high priority");
   assert.equal(factWords({ ...item, bytes: 0, facts: null, recipe: null, priority: "normal" }), "");
   assert.equal(retryWord(item), "Start its run again");
   assert.equal(retryWord({ ...item, state: "duplicate" }), "Train it all the same");

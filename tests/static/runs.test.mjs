@@ -4,7 +4,7 @@ import { Pace, fractionDone, secondsLeft } from "../../static/js/lib/progress.js
 import { datasetWord, inGroup, latestLoss, matchesText, runningSeconds } from "../../static/js/lib/run_facts.js";
 import { STATE_NAMES } from "../../static/js/lib/states.js";
 import { endWords } from "../../static/js/pages/run/banner.js";
-import { eventWords } from "../../static/js/pages/run/event_words.js";
+import { eventWords, together } from "../../static/js/pages/run/event_words.js";
 import { actionsFor } from "../../static/js/pages/run/header.js";
 import { stallStory, stallWords } from "../../static/js/pages/run/stall.js";
 
@@ -37,6 +37,8 @@ test("the end is told with exit code or signal", () => {
   assert.match(endWords({ ...run, state: "finished", ended_at: 1100, exit_code: 0 }).title, /^Finished after 50 steps in 1 m 40 s/);
   assert.match(endWords({ ...run, state: "lost" }).title, /nobody can know/);
   assert.equal(endWords({ ...run, state: "stopped", started_at: null }).title, "Stopped before it started");
+  assert.match(endWords({ ...run, state: "stopped", ended_at: 1100 }).text, /goes on from its last checkpoint/);
+  assert.match(endWords({ ...run, state: "stopped", ended_at: 1100, script: "tiny" }).text, /runs the script again/);
   assert.equal(endWords(run), null);
 });
 
@@ -101,4 +103,11 @@ test("between two attempts the reason is told, and only Stop can be asked for", 
     tone: "warn", icon: "retrying", title: "Between two attempts",
     text: "Attempt 2 of 3 in 4 s: the same again, because it was killed.",
   });
+});
+
+test("events that say the same in a row are one line", () => {
+  const phase = (/** @type {number} */ t, /** @type {string} */ detail) => ({ type: "phase", t, step: 0, name: "loading", detail });
+  const rows = together([phase(1, "tokenising"), phase(2, "tokenising"), phase(5, "tokenising"), phase(6, "model")]);
+  assert.deepEqual(rows.map(({ words, count, event, until }) => [words, count, event.t, until]), [["loading: model", 1, 6, 6], ["loading: tokenising", 3, 1, 5]]);
+  assert.equal(eventWords({ type: "device", name: "cpu (2 threads)" }), "cpu (2 threads)");
 });
