@@ -64,7 +64,8 @@ class LastWords:
 
     def _save(self, record: ExitRecord) -> str | None:
         """Why the records cannot be written; None when they are.  The run's own comes first."""
-        lacks_attempt = not self.paths.attempt_exit(record.attempt).exists()  # once saved, the run may be deleted
+        # asked first: once the run's own record stands, its folder may be deleted, and must not come back
+        lacks_attempt = not self.paths.attempt_exit(record.attempt).exists()
         try:
             record.save(self.paths)
             if lacks_attempt:
