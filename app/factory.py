@@ -24,6 +24,7 @@ from app.launchers.local import LocalLauncher
 from app.routes import (
     api,
     dataset_pages,
+    evolution_pages,
     login,
     pages,
     queue_pages,
@@ -75,6 +76,7 @@ BLUEPRINTS: Final = (
     uplink_api.bp,
     queue_pages.bp,
     dataset_pages.bp,
+    evolution_pages.bp,
     scripts_api.pages,
 )
 

@@ -61,24 +61,6 @@ def run(run_id: str) -> ResponseReturnValue:
     )
 
 
-@bp.get("/evolution")
-@requires("viewer")
-def evolution() -> ResponseReturnValue:
-    """Every dataset that has snapshots."""
-    return render_template("evolution.html")
-
-
-@bp.get("/evolution/<path:dataset>")
-@requires("viewer")
-def evolution_of(dataset: str) -> ResponseReturnValue:
-    """What the model answered at each snapshot of one dataset."""
-    return render_template(
-        "evolution_dataset.html",
-        dataset=dataset,
-        charts=[describe(chart) for chart in charts_of("evolution")],
-    )
-
-
 @bp.get("/doctor")
 @requires("owner")
 def doctor() -> ResponseReturnValue:
