@@ -7,7 +7,7 @@ const latency = { metric: "eval/index_p95_ms", unit: "ms", at_least: false, thre
 
 test("a condition is told with its measure, its direction and its unit", () => {
   assert.equal(conditionWord(recall), "recall@5 ≥ 30.0 %");
-  assert.equal(conditionWord(latency), "index_p95_ms ≤ 8 ms");
+  assert.equal(conditionWord(latency), "95 % of queries ≤ 8 ms");
 });
 
 test("a measure holds when it reaches the threshold, or stays within it", () => {

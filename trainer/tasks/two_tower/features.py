@@ -13,6 +13,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -30,6 +31,14 @@ _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _PRIME: Final = 0x100000001B3  # odd, so it has an inverse modulo 2**64
 _CHUNK: Final = 2000
 _KEPT_FILES: Final = 40
+_OTHER, _DIGIT, _CAPITAL, _SMALL = range(4)
+_KIND_OF: Final = np.array(
+    [_DIGIT * c.isdigit() + _CAPITAL * c.isupper() + _SMALL * c.islower() for c in map(chr, range(128))],
+    dtype=np.uint8,
+)
+_SMALL_OR_SPACE: Final = bytes(
+    ord(c.lower()) if (c.isalnum() and c.isascii()) or c == "\0" else ord(" ") for c in map(chr, range(256))
+)
 
 Ints = NDArray[np.int64]
 
@@ -65,18 +74,19 @@ class Bags:
 
 def bags_of(texts: Sequence[str], settings: FeatureSettings, tell: Tell) -> Bags:
     """Hash every text; a text without a word gets the feature of the empty word."""
-    vocabulary: dict[str, int] = {"": 0}
+    vocabulary: defaultdict[str, int] = defaultdict()
+    vocabulary.default_factory = vocabulary.__len__  # a new word gets the next number
+    empty = vocabulary[""]
     words_of: list[NDArray[np.int32]] = []
-    most = settings.max_features
     for start in range(0, len(texts), _CHUNK):
-        for text in texts[start : start + _CHUNK]:
-            words = dict.fromkeys(_WORD.findall(_CAMEL.sub(" ", text).lower()))
+        for words in _words_of(texts[start : start + _CHUNK]):
             # A word yields at least one feature, so further words cannot matter.
-            known = [vocabulary.setdefault(word, len(vocabulary)) for word in islice(words, most)] or [0]
+            distinct = islice(dict.fromkeys(words), settings.max_features)
+            known = list(map(vocabulary.__getitem__, distinct)) or [empty]
             words_of.append(np.array(known, dtype=np.int32))
         tell("hashing words and n-grams", min(1.0, (start + _CHUNK) / max(1, len(texts))))
     word_bags = _word_features(list(vocabulary), settings)
-    return _joined(words_of, word_bags, most)
+    return _joined(words_of, word_bags, settings.max_features)
 
 
 def cached_bags(
@@ -110,6 +120,27 @@ def _keep(path: Path, bags: Bags) -> None:
             old.unlink()
     except OSError:
         unfinished.unlink(missing_ok=True)
+
+
+def _words_of(texts: Sequence[str]) -> list[list[str]]:
+    """The words of every text, small letters, in their order; texts in ASCII, most of them, all at once."""
+    plain = [text.isascii() and "\0" not in text for text in texts]
+    quick = iter(_ascii_words([text for text, is_plain in zip(texts, plain, strict=True) if is_plain]))
+    return [
+        next(quick) if is_plain else _WORD.findall(_CAMEL.sub(" ", text).lower())
+        for text, is_plain in zip(texts, plain, strict=True)
+    ]
+
+
+def _ascii_words(texts: list[str]) -> list[list[str]]:
+    """The words that the expressions above find, in a third of the time: spaces at the breaks, then split."""
+    characters = np.frombuffer("\0".join(texts).encode("ascii"), dtype=np.uint8)
+    kinds = _KIND_OF[characters]
+    before, after = kinds[:-1], kinds[1:]
+    breaks = ((before == _SMALL) & (after == _CAPITAL)) | ((before == _DIGIT) != (after == _DIGIT))
+    spaced = np.insert(characters, np.flatnonzero(breaks) + 1, ord(" "))
+    text = spaced.tobytes().translate(_SMALL_OR_SPACE).decode("ascii")
+    return [one.split() for one in text.split("\0")] if texts else []
 
 
 def _joined(words_of: list[NDArray[np.int32]], word_bags: Bags, max_features: int) -> Bags:

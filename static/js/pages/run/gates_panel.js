@@ -15,6 +15,8 @@ import { toastError } from "../../lib/shell.js";
 
 /** @type {Record<Verdict, string>} */
 const WORDS = { go: "GO", "no-go": "NO-GO", unknown: "Not measured" };
+/** Measures whose series' name says little to a reader. @type {Record<string, string>} */
+const MEASURES = { index_p95_ms: "95 % of queries", mrr: "MRR", oracle: "own vector found" };
 
 /** A measure as people read it. Pure. @param {number | null} value @param {string} unit */
 export function valueWord(value, unit) {
@@ -26,7 +28,7 @@ export function valueWord(value, unit) {
 /** What a condition asks for, e.g. `recall@5 ≥ 30.0%`. Pure. @param {Condition} one */
 export function conditionWord(one) {
   const name = one.metric.replace(/^eval\//, "");
-  return `${name} ${one.at_least ? "≥" : "≤"} ${valueWord(one.threshold, one.unit)}`;
+  return `${MEASURES[name] ?? name} ${one.at_least ? "≥" : "≤"} ${valueWord(one.threshold, one.unit)}`;
 }
 
 /** Whether one measure holds by itself. Pure. @param {Condition} one @param {"newest" | "best"} when @returns {Verdict} */

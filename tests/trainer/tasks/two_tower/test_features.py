@@ -1,3 +1,4 @@
+import random
 import subprocess
 import sys
 from pathlib import Path
@@ -32,6 +33,23 @@ def test_words_with_common_parts_share_features() -> None:
     assert not set(features("tokenize", FeatureSettings(1 << 20, 0, 64))) & set(
         features("tokenizer", FeatureSettings(1 << 20, 0, 64))
     )
+
+
+def test_a_text_has_the_same_words_whether_it_is_read_alone_or_with_others_in_ascii() -> None:
+    chance = random.Random(4)
+    texts = [
+        "".join(chance.choices("abzAZ019 _-.\t\x1f\x7f{" + "\x00é" * (number % 2), k=40))
+        for number in range(500)
+    ] + [
+        "",
+        "aB1c",
+        "XMLFile2Read",
+    ]
+    together = bags_of(texts, SETTINGS, lambda detail, fraction: None)
+    for row, text in enumerate(texts):
+        # the last character is no part of a word; being none of ASCII, it sends the text the other way
+        expected = bags_of([text + "\u2003"], SETTINGS, lambda detail, fraction: None).ids.tolist()
+        assert together.take(np.array([row]))[0].tolist() == expected
 
 
 def test_an_empty_text_has_one_feature_and_a_long_one_is_cut() -> None:
