@@ -92,8 +92,8 @@ def measure(folder: Path, *, num_requests: int, num_snapshots: int) -> tuple[lis
         (f"dynamics of 10,000 over {SNAPSHOTS_OF_MANY} snapshots", lambda: f"{base}/many/dynamics", ""),
         ("list of the snapshots", lambda: f"{base}/towers/snapshots", ""),
     ]  # fmt: skip
-    server.start()
     try:
+        server.start()
         rows = [_first(server, f"{base}/towers/examples?limit=100", "examples, the first time")]
         rows.append(_first(server, f"{base}/many/examples?limit=100", "examples of 10,000, the first time"))
         rows += [_timed(server, *kind, num_requests=num_requests) for kind in kinds]
