@@ -284,6 +284,15 @@ class SnapshotColumn(Base):
     values: Mapped[bytes]
 
 
+class SnapshotVectors(Base):
+    """Where the model placed the probes of a snapshot: rows of ``dim`` packed half floats."""
+
+    __tablename__ = "snapshot_vectors"
+    snapshot_id: Mapped[int] = mapped_column(ForeignKey("snapshots.id", ondelete="CASCADE"), primary_key=True)
+    dim: Mapped[int]
+    values: Mapped[bytes]
+
+
 class LoginCode(Base):
     """A one-time code of a login link; only its hash is stored."""
 

@@ -14,6 +14,7 @@ from sqlalchemy.orm import Session, defer
 
 from app.domain.snapshots import SnapshotRecord
 from app.errors import InvalidRequest
+from app.store import vectors
 from app.store.metrics import cutoffs
 from app.store.models import ProbeDocument, ProbeSet, Run, RunEvent, Snapshot, SnapshotColumn
 
@@ -56,6 +57,8 @@ def save(session: Session, run_id: str, record: SnapshotRecord, *, attempt: int)
         SnapshotColumn(snapshot_id=snapshot.id, name=name, values=np.array(column, "<f8").tobytes())
         for name, column in record.columns.items()
     )
+    if record.vectors is not None:
+        vectors.save(session, snapshot.id, record.vectors)
     return True
 
 
