@@ -11,12 +11,12 @@ from pydantic import Field
 
 from app.container import container
 from app.routes.answers import Answer
-from app.routes.evolution_api import _step
+from app.routes.evolution_api import _cacheable, _step
+from app.routes.evolution_requests import EvolutionQuery
 from app.routes.inputs import takes_query
 from app.routes.replies import reply
-from app.routes.requests import EvolutionQuery
 from app.security.access import requires
-from app.services.evolution_neighbours import LARGEST_K, neighbours_at
+from app.services.evolution_neighbours import LARGEST_K
 
 _LEAST_COMPRESSED: Final = 64 * 1024
 bp = APIBlueprint("evolution_map_api", __name__, url_prefix="/api/evolution")
@@ -86,22 +86,11 @@ def map_of(dataset: str, query: MapQuery) -> Response:
 @bp.doc(tags=["Evolution"], responses={304: "The client's copy is current"})
 def neighbours(dataset: str, step: str, query: NeighboursQuery) -> Response:
     """Show which examples the model holds for most alike to one, and who came and went."""
-    found = neighbours_at(
-        container().store,
-        dataset,
-        _step(step, field="step"),
-        example_id=query.example,
-        k=query.k,
-        run=query.run,
+    at = _step(step, field="step")
+    found = container().evolution_maps.neighbours(
+        dataset, at, example_id=query.example, k=query.k, run=query.run
     )
     return _cacheable(reply(found))
-
-
-def _cacheable(response: Response) -> Response:
-    response.add_etag()
-    response.cache_control.no_cache = True
-    response.make_conditional(request)
-    return response
 
 
 def _compressed(response: Response) -> Response:

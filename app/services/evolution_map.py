@@ -19,10 +19,12 @@ from sqlalchemy.orm import Session
 
 from app.domain.projection import Projection, project
 from app.services.evolution_examples import is_correct
+from app.services.evolution_neighbours import neighbours_at
 from app.services.evolution_placed import Placed, placed
+from app.services.evolution_probes import Probes, ProbeShelf
 from app.store import snapshots, vectors
 from app.store.engine import Store
-from app.store.models import Snapshot
+from app.store.snapshots import Moment
 
 METHOD: Final = "pca"
 _KEPT_MAPS: Final = 4
@@ -41,10 +43,11 @@ class _Map:
 
 
 class EvolutionMaps:
-    """Calculates maps, and keeps the newest few."""
+    """Calculates maps and keeps those that were looked at last; finds neighbours."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
+        self._shelf = ProbeShelf()
         self._lock = threading.Lock()
         self._maps: OrderedDict[tuple[str, str], _Map] = OrderedDict()
 
@@ -64,9 +67,9 @@ class EvolutionMaps:
         """
         with self._store.read() as session:
             found = placed(session, dataset, run)
-            chosen = None if step is None else found.choose(step)
+            chosen = None if step is None else found.choose(session, step)
             drawn = self._drawn(session, found)
-            probes = _points(session, found.newest) if with_probes else []
+            probes = self._shelf.of(session, found.newest.probe_set) if with_probes else None
         numbers = range(len(drawn.steps)) if chosen is None else [drawn.steps.index(chosen.step)]
         first, second = drawn.projection.explained
         return {
@@ -76,20 +79,34 @@ class EvolutionMaps:
             "method": METHOD,
             "version": drawn.version,
             "steps": drawn.steps,
-            "probes": probes,
+            "probes": [] if probes is None else _points(probes, found.newest.task),
             "frames": [_frame(drawn, number) for number in numbers],
             "explained": [round(first, _DECIMALS), round(second, _DECIMALS)],
             "bounds": _bounds(drawn.projection),
         }
 
+    def neighbours(
+        self, dataset: str, step: int | str, *, example_id: str, k: int, run: str | None = None
+    ) -> dict[str, Any]:
+        """The examples nearest to one at a step, see :func:`neighbours_at`.
+
+        Raises:
+            NotFound: no such dataset, run, step or example.
+            NoVectors: the snapshots do not say where the examples lie.
+        """
+        with self._store.read() as session:
+            found = placed(session, dataset, run)
+            probes = self._shelf.of(session, found.newest.probe_set)
+            return neighbours_at(session, found, probes, step, example_id=example_id, k=k)
+
     def _drawn(self, session: Session, found: Placed) -> _Map:
         """The map of these snapshots, calculated once however many ask for it."""
         key = (found.run_id, found.dataset)
-        version = _version(found.snapshots)
+        version = _version(found.moments)
         with self._lock:
             kept = self._maps.get(key)
             if kept is None or kept.version != version:
-                kept = _draw(session, found.snapshots, version)
+                kept = _draw(session, found.moments, version)
                 self._maps[key] = kept
             self._maps.move_to_end(key)
             while len(self._maps) > _KEPT_MAPS:
@@ -97,7 +114,7 @@ class EvolutionMaps:
             return kept
 
 
-def _draw(session: Session, taken: Sequence[Snapshot], version: str) -> _Map:
+def _draw(session: Session, taken: Sequence[Moment], version: str) -> _Map:
     def frames() -> Iterator[NDArray[np.float16]]:
         for one in taken:
             yield vectors.vectors_of(session, one.id)
@@ -111,7 +128,7 @@ def _draw(session: Session, taken: Sequence[Snapshot], version: str) -> _Map:
     )
 
 
-def _version(taken: Sequence[Snapshot]) -> str:
+def _version(taken: Sequence[Moment]) -> str:
     ids = ",".join(f"{one.id}:{one.attempt}:{one.t}" for one in taken)
     return hashlib.blake2b(ids.encode(), digest_size=8).hexdigest()
 
@@ -136,16 +153,16 @@ def _bounds(projection: Projection) -> list[list[float]]:
     return [[round(float(low), 4), round(float(high), 4)] for low, high in zip(lows, highs, strict=True)]
 
 
-def _points(session: Session, newest: Snapshot) -> list[dict[str, Any]]:
+def _points(probes: Probes, task: str) -> list[dict[str, Any]]:
     """What the points are; ``label`` is the right answer where few answers are shared by many."""
-    is_labelled = newest.task == "classification"
+    is_labelled = task == "classification"
     return [
         {
-            "example_id": probe["example_id"],
+            "example_id": probes.ids[row],
             "index": row,
-            "group": probe.get("group"),
+            "group": probes.groups[row],
             "label": probe["expected_output"] if is_labelled else None,
             "text": probe["input"][:_SHOWN_CHARACTERS],
         }
-        for row, probe in enumerate(snapshots.examples(session, newest.probe_set))
+        for row, probe in enumerate(probes.examples)
     ]

@@ -6,7 +6,6 @@ examples, D numbers of a vector.
 
 from __future__ import annotations
 
-from difflib import get_close_matches
 from typing import Any, Final
 
 import numpy as np
@@ -14,19 +13,19 @@ from numpy.typing import NDArray
 from sqlalchemy.orm import Session
 
 from app.domain.projection import directions
-from app.errors import NotFound
+from app.services.evolution_choice import no_example
 from app.services.evolution_examples import is_correct
-from app.services.evolution_placed import placed
+from app.services.evolution_placed import Placed
+from app.services.evolution_probes import Probes
 from app.store import snapshots, vectors
-from app.store.engine import Store
-from app.store.models import Snapshot
+from app.store.snapshots import Moment
 
 LARGEST_K: Final = 100
 _BLOCK_NUMBERS: Final = 4_000_000  # of vectors that are float32 at once: 16 MB
 
 
 def neighbours_at(
-    store: Store, dataset: str, step: int | str, *, example_id: str, k: int, run: str | None = None
+    session: Session, found: Placed, probes: Probes, step: int | str, *, example_id: str, k: int
 ) -> dict[str, Any]:
     """The ``k`` examples nearest to one, most alike first, and who came and went since the step before.
 
@@ -34,54 +33,45 @@ def neighbours_at(
     is no such step.
 
     Raises:
-        NotFound: no such dataset, run, step or example; the hint names similar ids.
-        NoVectors: the snapshots do not say where the examples lie.
+        NotFound: no such step or example; the hint names similar ids.
+        NoVectors: the snapshot does not say where the examples lie.
     """
-    with store.read() as session:
-        found = placed(session, dataset, run)
-        chosen = found.choose(step)
-        before = found.before(chosen)
-        probes = snapshots.examples(session, chosen.probe_set)
-        ids = [str(probe["example_id"]) for probe in probes]
-        row = _row_of(example_id, ids, dataset)
-        rows, cosines_N = _nearest(session, chosen, row, k)
-        earlier = [] if before is None else _nearest(session, before, row, k)[0]
-        columns = snapshots.columns(session, [chosen.id], names=("correct", "rank"))[chosen.id]
+    chosen = found.choose(session, step)
+    row = probes.row_of.get(example_id)
+    if row is None:
+        raise no_example(found.dataset, example_id, probes.ids)
+    before = found.before(chosen)
+    rows, cosines_N = _nearest(session, chosen, row, k)
+    earlier = [] if before is None else _nearest(session, before, row, k)[0]
+    columns = snapshots.columns(session, [chosen.id], names=("correct", "rank"))[chosen.id]
     correct_N = is_correct(columns, chosen)
-    entered = [ids[one] for one in rows if one not in set(earlier)] if before is not None else []
+    entered = [] if before is None else [probes.ids[one] for one in rows if one not in set(earlier)]
     return {
-        "dataset": dataset,
+        "dataset": found.dataset,
         "run": found.run_id,
         "step": chosen.step,
         "example_id": example_id,
         "k": k,
         "neighbors": [
             {
-                "example_id": ids[one],
+                "example_id": probes.ids[one],
                 "index": one,
                 "similarity": round(float(cosines_N[one]), 6),
-                "input": probes[one]["input"],
-                "expected_output": probes[one]["expected_output"],
-                "group": probes[one].get("group"),
+                "input": probes.examples[one]["input"],
+                "expected_output": probes.examples[one]["expected_output"],
+                "group": probes.groups[one],
                 "exact_match": bool(correct_N[one]),
             }
             for one in rows
         ],
         "previous_step": None if before is None else before.step,
         "entered": entered,
-        "left": [ids[one] for one in earlier if one not in set(rows)],
+        "left": [probes.ids[one] for one in earlier if one not in set(rows)],
         "churn": None if before is None or not rows else round(len(entered) / len(rows), 6),
     }
 
 
-def _row_of(example_id: str, ids: list[str], dataset: str) -> int:
-    if example_id in ids:
-        return ids.index(example_id)
-    near = get_close_matches(example_id[:200], ids[:10_000], cutoff=0.3) or ids[:3]
-    raise NotFound(f"{dataset} has no example {example_id[:200]!r}.", hint=f"Similar: {', '.join(near)}.")
-
-
-def _nearest(session: Session, snapshot: Snapshot, row: int, k: int) -> tuple[list[int], NDArray[np.float32]]:
+def _nearest(session: Session, snapshot: Moment, row: int, k: int) -> tuple[list[int], NDArray[np.float32]]:
     """The rows nearest to ``row``, itself left out, and the cosines of all."""
     cosines_N = cosines(vectors.vectors_of(session, snapshot.id), row)
     count = min(k, len(cosines_N) - 1)

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from sqlalchemy.orm import Session
 
 from app.errors import NoVectors
-from app.services.evolution import _choose, _taken
+from app.services.evolution_choice import comparable, snapshot_of
 from app.store import vectors
-from app.store.models import Snapshot
+from app.store.snapshots import Moment
 
 
 @dataclass(frozen=True)
@@ -20,32 +19,35 @@ class Placed:
 
     run_id: str
     dataset: str
-    snapshots: list[Snapshot]
-    without: Sequence[int]
+    moments: Sequence[Moment]
 
     @property
-    def newest(self) -> Snapshot:
+    def newest(self) -> Moment:
         """The last of them."""
-        return self.snapshots[-1]
+        return self.moments[-1]
 
-    def choose(self, step: int | str) -> Snapshot:
-        """The snapshot at ``step``, a number or a name.
+    def choose(self, session: Session, step: int | str) -> Moment:
+        """The one at ``step``: a number, or ``latest``, ``first``, ``best``.
 
         Raises:
-            NotFound: there is none; the hint names the nearest.
-            NoVectors: there is one, without vectors.
+            NotFound: the run has no such snapshot; the hint names the nearest.
+            NoVectors: it has, but without vectors of these examples.
         """
-        if isinstance(step, int) and step in self.without:
-            listing = ", ".join(str(one.step) for one in self.snapshots[:8])
-            raise NoVectors(
-                f"The snapshot of {self.dataset} at step {step} has no vectors of these examples.",
-                hint=f"Steps that have: {listing}.",
-            )
-        return _choose(self.snapshots, step, dataset=self.dataset)
+        if step in ("latest", "first"):
+            return self.moments[-1 if step == "latest" else 0]
+        wanted = snapshot_of(session, self.run_id, self.dataset, step)
+        for one in self.moments:
+            if one.id == wanted.id:
+                return one
+        listing = ", ".join(str(one.step) for one in self.moments[:8])
+        raise NoVectors(
+            f"The snapshot of {self.dataset} at step {wanted.step} has no vectors of these examples.",
+            hint=f"Steps that have: {listing}.",
+        )
 
-    def before(self, chosen: Snapshot) -> Snapshot | None:
+    def before(self, chosen: Moment) -> Moment | None:
         """The one before ``chosen``."""
-        earlier = [one for one in self.snapshots if one.step < chosen.step]
+        earlier = [one for one in self.moments if one.step < chosen.step]
         return earlier[-1] if earlier else None
 
 
@@ -56,14 +58,12 @@ def placed(session: Session, dataset: str, run: str | None) -> Placed:
         NotFound: no such dataset or run.
         NoVectors: none of its snapshots has vectors.
     """
-    run_id, taken = _taken(session, dataset, run)
+    run_id, taken = comparable(session, dataset, run)
     dims = vectors.dims(session, [one.id for one in taken])
-    newest: Any = next((one for one in reversed(taken) if one.id in dims), None)
-    if newest is None:
+    dim = next((dims[one.id] for one in reversed(taken) if one.id in dims), None)
+    if dim is None:
         raise NoVectors(
-            f"The snapshots of {dataset} in run {run_id} do not say where its examples lie.",
+            f"The snapshots of {dataset} in run {run_id} do not say where the model places its examples.",
             hint="Runs that are started now keep it; a script passes vectors= to run.snapshot().",
         )
-    kept = [one for one in taken if one.probe_set == newest.probe_set and dims.get(one.id) == dims[newest.id]]
-    steps = {one.step for one in kept}
-    return Placed(run_id, dataset, kept, [one.step for one in taken if one.step not in steps])
+    return Placed(run_id, dataset, [one for one in taken if dims.get(one.id) == dim])

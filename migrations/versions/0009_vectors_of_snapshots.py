@@ -1,6 +1,6 @@
 """Where a model placed its probes at each snapshot.
 
-Revision 0009_vectors_of_snapshots, follows 0007_scripts_of_runs.
+Revision 0009_vectors_of_snapshots, follows 0008_answers_in_blocks.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from alembic import op
 
 revision = "0009_vectors_of_snapshots"
-down_revision = "0007_scripts_of_runs"
+down_revision = "0008_answers_in_blocks"
 branch_labels = None
 depends_on = None
 

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from app.errors import InvalidRequest, NotFound, NoVectors
 from app.services.evolution_map import EvolutionMaps
-from app.services.evolution_neighbours import neighbours_at
 from app.services.ingest import Ingest
 from app.store.engine import Store
 from app.store.models import SnapshotVectors
@@ -112,7 +111,7 @@ def test_without_vectors_there_is_no_map_and_the_remedy_is_told(store: Store, in
     assert caught.value.code == "no_vectors"
     assert "run.snapshot" in (caught.value.hint or "")
     with pytest.raises(NoVectors):
-        neighbours_at(store, "python_docs", 0, example_id="ex_0000", k=3)
+        EvolutionMaps(store).neighbours("python_docs", 0, example_id="ex_0000", k=3)
 
 
 def test_steps_that_are_not_there_or_have_no_vectors_are_told_apart(store: Store, run: str) -> None:
@@ -127,7 +126,7 @@ def test_steps_that_are_not_there_or_have_no_vectors_are_told_apart(store: Store
 
 
 def test_neighbours_are_the_nearest_by_angle_nearest_first(store: Store, run: str) -> None:
-    found = neighbours_at(store, "python_docs", 50, example_id="ex_0000", k=3)
+    found = EvolutionMaps(store).neighbours("python_docs", 50, example_id="ex_0000", k=3)
     assert [one["example_id"] for one in found["neighbors"]] == ["ex_0001", "ex_0002", "ex_0003"]
     assert found["neighbors"][0]["similarity"] == pytest.approx(np.cos(np.radians(10)), abs=1e-3)
     assert found["neighbors"][1]["exact_match"] is True
@@ -139,28 +138,28 @@ def test_neighbours_are_the_nearest_by_angle_nearest_first(store: Store, run: st
 
 
 def test_who_came_and_who_went_is_told(store: Store, run: str) -> None:
-    found = neighbours_at(store, "python_docs", "latest", example_id="ex_0000", k=2)
+    found = EvolutionMaps(store).neighbours("python_docs", "latest", example_id="ex_0000", k=2)
     assert [one["example_id"] for one in found["neighbors"]] == ["ex_0002", "ex_0001"]
     assert (found["previous_step"], found["churn"]) == (50, 0.0)
-    found = neighbours_at(store, "python_docs", 100, example_id="ex_0000", k=1)
+    found = EvolutionMaps(store).neighbours("python_docs", 100, example_id="ex_0000", k=1)
     assert (found["entered"], found["left"], found["churn"]) == (["ex_0002"], ["ex_0001"], 1.0)
 
 
 def test_more_neighbours_than_there_are_are_all_the_others(store: Store, run: str) -> None:
-    found = neighbours_at(store, "python_docs", 50, example_id="ex_0005", k=100)
+    found = EvolutionMaps(store).neighbours("python_docs", 50, example_id="ex_0005", k=100)
     assert (found["k"], len(found["neighbors"])) == (100, 5)
 
 
 def test_neighbours_of_nobody_name_who_is_alike(store: Store, run: str) -> None:
     with pytest.raises(NotFound) as caught:
-        neighbours_at(store, "python_docs", 50, example_id="ex_00001", k=3)
+        EvolutionMaps(store).neighbours("python_docs", 50, example_id="ex_00001", k=3)
     assert "ex_0001" in (caught.value.hint or "")
 
 
 def test_a_block_is_as_good_as_the_whole(store: Store, run: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = neighbours_at(store, "python_docs", 50, example_id="ex_0003", k=5)
+    whole = EvolutionMaps(store).neighbours("python_docs", 50, example_id="ex_0003", k=5)
     monkeypatch.setattr("app.services.evolution_neighbours._BLOCK_NUMBERS", 6)
-    assert neighbours_at(store, "python_docs", 50, example_id="ex_0003", k=5) == whole
+    assert EvolutionMaps(store).neighbours("python_docs", 50, example_id="ex_0003", k=5) == whole
 
 
 @pytest.mark.parametrize(
