@@ -128,9 +128,10 @@ async function draw(frame) {
 function drawWords({ step, disparity, correct }) {
   const held = frames.facts.explained[0] + frames.facts.explained[1];
   const right = correct.reduce((sum, one) => sum + one, 0);
-  setText(find("#map-says"), `${formatCount(correct.length)} examples, placed by what the model makes of them: near means alike. The two axes hold ${formatPercent(held, 0)} of all differences; turned step by step so that what moves has changed.`);
+  setText(find("#map-says"), `${formatCount(correct.length)} examples, placed by what the model makes of them: near means alike. The two axes hold ${formatPercent(held, 0)} of all differences. Each step is turned onto the one before, so what moves has changed.`);
   const before = frames.steps[frames.steps.indexOf(step) - 1];
-  const moved = disparity === null || before === undefined ? "" : ` · ${formatPercent(disparity)} of the arrangement differs from step ${formatCount(before)}`;
+  const much = disparity !== null && disparity < 0.001 ? "less than 0.1 %" : formatPercent(disparity ?? 0);
+  const moved = disparity === null || before === undefined ? "" : ` · ${much} of the arrangement differs from step ${formatCount(before)}`;
   setText(find("#map-now"), `${formatPercent(right / Math.max(1, correct.length), 0)} right${moved}`);
   find("#map-plot", HTMLElement).setAttribute("aria-label", `Map of ${formatCount(correct.length)} examples at step ${formatCount(step)}, ${formatCount(right)} of them right`);
 }
@@ -194,9 +195,9 @@ function choose(index) {
 function chooseFromAddress() {
   if (view.example === null) return panel.rest();
   const index = frames.points.findIndex((point) => point.example_id === view.example);
-  if (index === chosen) return undefined;
+  const isShown = index >= 0 && index === chosen;
   chosen = index;
-  if (index >= 0) return void showChosen();
+  if (index >= 0) return isShown ? undefined : void showChosen();
   return panel.fail({ message: "There is no such example.", hint: `None of these has the id ${view.example}.` });
 }
 

@@ -139,7 +139,9 @@ export class Cloud {
     const size = pointSize(this.#to.length / 2, zoom);
     this.painter.paint({ t: eased(this.#t), view: this.#view, size, colours: this.#colours, ratio: this.canvas.width / Math.max(1, this.root.clientWidth) });
     this.#paintMarks(size);
+    if (this.canvas.dataset.painted) return;
     this.canvas.dataset.painted = "true";
+    requestAnimationFrame(() => performance.mark("map-painted"));
   }
 
   /** @param {number} size of a point */
