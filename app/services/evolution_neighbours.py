@@ -52,22 +52,25 @@ def neighbours_at(
         "step": chosen.step,
         "example_id": example_id,
         "k": k,
+        "example": _told(probes, row, correct_N),
         "neighbors": [
-            {
-                "example_id": probes.ids[one],
-                "index": one,
-                "similarity": round(float(cosines_N[one]), 6),
-                "input": probes.examples[one]["input"],
-                "expected_output": probes.examples[one]["expected_output"],
-                "group": probes.groups[one],
-                "exact_match": bool(correct_N[one]),
-            }
-            for one in rows
+            {**_told(probes, one, correct_N), "similarity": round(float(cosines_N[one]), 6)} for one in rows
         ],
         "previous_step": None if before is None else before.step,
         "entered": entered,
         "left": [probes.ids[one] for one in earlier if one not in set(rows)],
         "churn": None if before is None or not rows else round(len(entered) / len(rows), 6),
+    }
+
+
+def _told(probes: Probes, row: int, correct_N: NDArray[np.bool_]) -> dict[str, Any]:
+    return {
+        "example_id": probes.ids[row],
+        "index": row,
+        "input": probes.examples[row]["input"],
+        "expected_output": probes.examples[row]["expected_output"],
+        "group": probes.groups[row],
+        "exact_match": bool(correct_N[row]),
     }
 
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import gzip
+import json
 import re
+import urllib.request
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
@@ -10,6 +13,7 @@ from playwright.sync_api import BrowserContext, Page, expect
 
 from tests.e2e.dashboard import Dashboard
 from tests.e2e.watched_page import watch
+from trainer.protocol.events import snapshot_name
 
 pytestmark = pytest.mark.browser
 
@@ -161,6 +165,44 @@ def test_who_wants_calm_sees_no_motion(profile: BrowserContext, dashboard: Dashb
         open_map(page, dashboard, finished, step=0)
         page.keyboard.press("ArrowRight")
         expect(page.get_by_test_id("map")).to_have_attribute("data-step", "10")
+
+
+def upload_again(dashboard: Dashboard, run_id: str, *, of_step: int, as_step: int) -> None:
+    """Send a snapshot of a run as that of a later step, as its supervisor would."""
+    paths = dashboard.paths(run_id)
+    content = json.loads(gzip.decompress((paths.snapshots / snapshot_name(of_step)).read_bytes()))
+    content |= {"step": as_step, "t": content["t"] + 1}
+    request = urllib.request.Request(  # noqa: S310 - our own server
+        f"{dashboard.url}/api/uplink/runs/{run_id}/snapshots/{as_step}",
+        method="PUT",
+        data=gzip.compress(json.dumps(content).encode()),
+        headers={
+            "Authorization": f"Bearer {paths.token.read_text().strip()}",
+            "Content-Type": "application/gzip",
+        },
+    )
+    with urllib.request.urlopen(request, timeout=30) as response:  # noqa: S310
+        assert response.status < 300
+
+
+def test_a_new_snapshot_comes_by_itself_and_moves_nobody(
+    page: Page, dashboard: Dashboard, corpus_text: str
+) -> None:
+    (dashboard.instance / "inbox" / "placed.jsonl").write_text(corpus_text, encoding="utf-8")
+    run_id = dashboard.create_run("placed.jsonl", name="placed", max_steps=10, snapshot_budget=1.0)
+    dashboard.wait_for_state(run_id, "finished", "failed", timeout_s=120)
+    page.goto(f"{dashboard.url}/evolution/placed/map?step=0")
+    expect(page.get_by_test_id("map-canvas")).to_have_attribute("data-painted", "true")
+    slider = page.get_by_test_id("map-slider")
+    expect(slider).to_have_attribute("max", "1")
+    upload_again(dashboard, run_id, of_step=10, as_step=20)
+    expect(slider).to_have_attribute("max", "2")
+    expect(page.get_by_test_id("map-step")).to_have_text("0")
+    page.locator("#new-snapshot").get_by_role("button", name="Show it").click()
+    expect(page.get_by_test_id("map-step")).to_have_text("20")
+    expect(page.locator("#new-snapshot")).to_be_hidden()
+    upload_again(dashboard, run_id, of_step=10, as_step=30)  # who follows the newest sees the next one
+    expect(page.get_by_test_id("map-step")).to_have_text("30")
 
 
 def test_an_example_that_is_not_there_is_told(page: Page, dashboard: Dashboard, finished: str) -> None:

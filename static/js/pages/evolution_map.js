@@ -61,7 +61,7 @@ async function load() {
   const mine = ++asked;
   try {
     const before = shown === null ? null : places;
-    const frame = await frames.open(view.run, view.step);
+    const frame = await frames.open(view.run ?? (shown === null ? null : frames.facts.run), view.step);
     if (mine !== asked) return;
     find("#content", HTMLElement).hidden = false;
     find("#nothing", HTMLElement).hidden = true;
@@ -215,27 +215,13 @@ async function showChosen() {
   const [index, step] = [chosen, shown.step];
   const id = frames.points[index].example_id;
   try {
-    const [near, whole] = await Promise.all([
-      get(`${path}/snapshot/${step}/neighbors${query({ run: frames.facts.run, example: id, k: NUM_NEIGHBOURS })}`),
-      textsOf(id),
-    ]);
+    const near = await get(`${path}/snapshot/${step}/neighbors${query({ run: frames.facts.run, example: id, k: NUM_NEIGHBOURS })}`);
     if (mine !== askedNear) return;
     cloud.mark(index, near.neighbors.map((/** @type {any} */ one) => one.index));
-    panel.show({ ...whole, exact_match: shown?.correct[index] === 1 }, near);
+    panel.show(near);
   } catch (error) {
     if (mine === askedNear) panel.fail(error);
   }
-}
-
-/** @type {{key: string, example: Promise<any>} | null} */
-let texts = null;
-
-/** The whole texts of an example; the last one is kept while the steps go by. @param {string} id */
-function textsOf(id) {
-  const key = `${frames.facts.run}/${id}`;
-  if (texts?.key !== key) texts = { key, example: get(`${path}/examples/${encodeURIComponent(id)}${query({ run: frames.facts.run })}`) };
-  texts.example.catch(() => (texts = null));
-  return texts.example;
 }
 
 async function loadRuns() {
@@ -251,7 +237,7 @@ async function loadRuns() {
 /** A new snapshot: it is shown when the newest is being followed, else only told of. */
 async function hear(/** @type {any} */ message) {
   void loadRuns().catch(() => {});
-  if (view.run && message.run !== view.run) return;
+  if (shown !== null && message.run !== frames.facts.run) return; // a newer run is for the reader to choose
   if (shown !== null && view.step !== "latest" && message.step > shown.step) {
     const note = find("#new-snapshot", HTMLElement);
     fill(note, `A new snapshot was taken at step ${formatCount(message.step)}. `, h("button", { type: "button", class: "button button-small", text: "Show it", onclick: () => goTo(message.step) }));

@@ -183,6 +183,7 @@ export class Cloud {
       this.#tell(hovered);
     };
     this.canvas.addEventListener("pointerdown", (event) => {
+      if (event.button !== 0) return;
       held = { x: event.clientX, y: event.clientY, far: false };
       if (event.pointerType === "mouse") this.canvas.setPointerCapture(event.pointerId);
     });

@@ -28,8 +28,9 @@ export class Panel {
     fill(this.root, h("div", { class: "map-rest" }, h("h2", { text: error.message }), h("p", { class: "muted", text: error.hint ?? "" })));
   }
 
-  /** @param {any} example @param {any} found its neighbours */
-  show(example, found) {
+  /** @param {any} found the neighbours of an example, and itself */
+  show(found) {
+    const { example } = found;
     this.root.dataset.example = example.example_id;
     fill(
       this.root,
@@ -74,7 +75,7 @@ export class Panel {
         "button",
         { type: "button", class: "map-neighbour", title: id, dataset: { example: id, new: String(isNew) }, onclick: () => this.links.choose(id) },
         h("span", { class: "map-right", dataset: { right: String(right) } }, icon(right ? "check" : "cross", right ? "right" : "wrong")),
-        h("span", { class: "map-neighbour-text" }, h("span", { class: "map-neighbour-input", text: input || id }), h("span", { class: "muted small", text: [group, isNew ? "new here" : ""].filter(Boolean).join(" · ") })),
+        h("span", { class: "map-neighbour-text" }, h("span", { class: "map-neighbour-input", text: shortened(input) || id }), h("span", { class: "muted small", text: [group, isNew ? "new here" : ""].filter(Boolean).join(" · ") })),
         h("span", { class: "num muted small", text: similarity.toFixed(3) }),
       ),
     );
@@ -96,6 +97,10 @@ function answered(right) {
 
 /** @param {string} word @param {string} text */
 function passage(word, text) {
-  const shown = text.length > LONG_TEXT ? `${text.slice(0, LONG_TEXT)}…` : text;
-  return h("div", { class: "map-passage" }, h("h3", { text: word }), h("p", { class: "passage-text", text: shown || "(nothing)" }));
+  return h("div", { class: "map-passage" }, h("h3", { text: word }), h("p", { class: "passage-text", text: shortened(text) || "(nothing)" }));
+}
+
+/** @param {string} text */
+function shortened(text) {
+  return text.length > LONG_TEXT ? `${text.slice(0, LONG_TEXT)}…` : text;
 }

@@ -166,7 +166,7 @@ def test_lora_trains_little_and_names_the_layers_it_could_go_beside(texts_file: 
         prepared(texts_file, lora_rank=2, lora_targets="nothing")
 
 
-@pytest.mark.parametrize("how", [{}, {"lora_rank": 4}])
+@pytest.mark.parametrize("how", [{}, {"lora_rank": 4, "lora_targets": "Wqkv"}])
 def test_the_vectors_of_the_probes_are_what_the_labels_are_made_from(
     texts_file: Path, how: dict[str, Any]
 ) -> None:
