@@ -2,7 +2,7 @@
 /** What colours a map's points have, and what its legend says.  Pure. */
 
 export const MOST_CLASSES = 12;
-const OTHERS = "--map-others";
+export const OTHERS = "--map-others";
 
 /**
  * @typedef {"group" | "label" | "correct" | "none"} Colouring

@@ -134,7 +134,7 @@ function plainPainter(canvas) {
     paint({ t, view, size, colours, ratio }) {
       context.setTransform(ratio, 0, 0, ratio, 0, 0);
       context.clearRect(0, 0, canvas.width, canvas.height);
-      for (const [kind, [red, green, blue, alpha]] of colours.entries()) {
+      for (const [kind, [red, green, blue, alpha]] of [...colours.entries()].reverse()) {
         context.fillStyle = `rgba(${red * 255}, ${green * 255}, ${blue * 255}, ${alpha})`;
         for (let index = 0; index < classOf.length; index += 1) {
           if (classOf[index] !== kind) continue;

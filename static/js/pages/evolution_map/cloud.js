@@ -1,6 +1,7 @@
 // @ts-check
 import { fill, h, oncePerFrame, svg } from "../../lib/dom.js";
 import { between, eased, fitView, nearestPoint, pointSize, toScreen, zoomedAt } from "../../lib/map_geometry.js";
+import { OTHERS } from "../../lib/map_classes.js";
 import { openPainter } from "../../lib/point_painter.js";
 import { onThemeChange } from "../../lib/theme.js";
 import { colourOf } from "./colours.js";
@@ -118,7 +119,8 @@ export class Cloud {
   #recolour() {
     this.#colours = this.#classes.map(({ token }, index) => {
       const [red, green, blue] = colourOf(token);
-      return [red, green, blue, this.#dimmed.has(index) ? DIMMED : 0.85];
+      const alpha = token === OTHERS ? 0.45 : 0.85; // those that share a colour are the ground for those that have one
+      return [red, green, blue, this.#dimmed.has(index) ? DIMMED : alpha];
     });
   }
 
