@@ -289,6 +289,15 @@ class SnapshotColumn(Base):
     values: Mapped[bytes]
 
 
+class SnapshotVectors(Base):
+    """Where the model placed the probes of a snapshot: rows of ``dim`` packed half floats."""
+
+    __tablename__ = "snapshot_vectors"
+    snapshot_id: Mapped[int] = mapped_column(ForeignKey("snapshots.id", ondelete="CASCADE"), primary_key=True)
+    dim: Mapped[int]
+    values: Mapped[bytes]
+
+
 class SnapshotBlock(Base):
     """A few rows of a snapshot, each with its numbers and its output: what one probe's trajectory reads."""
 

@@ -15,6 +15,7 @@ from sqlalchemy import ColumnElement, and_, insert, not_, or_, select
 from sqlalchemy.orm import Session
 
 from app.domain.snapshots import SnapshotRecord
+from app.store import vectors
 from app.store.metrics import cutoffs
 from app.store.models import Run, RunEvent, Snapshot, SnapshotBlock, SnapshotColumn
 from app.store.probes import save_documents, save_probes
@@ -79,6 +80,8 @@ def save(session: Session, run_id: str, record: SnapshotRecord, *, attempt: int)
         SnapshotColumn(snapshot_id=snapshot.id, name=name, values=np.array(column, "<f8").tobytes())
         for name, column in record.columns.items()
     )
+    if record.vectors is not None:
+        vectors.save(session, snapshot.id, record.vectors)
     blocks = pack_blocks(record.columns, record.outputs, block_rows=block_rows)
     session.execute(
         insert(SnapshotBlock),
