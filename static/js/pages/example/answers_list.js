@@ -51,7 +51,7 @@ export class AnswersList {
     this.#answers = foldAnswers(points);
     this.#task = task;
     this.choice.hidden = task === "retrieval" || task === "classification"; // names, not texts: nothing to compare
-    this.onCount(`${formatCount(this.#answers.length)} ${this.#answers.length === 1 ? "answer" : "different answers in a row"} over ${formatCount(points.length)} ${points.length === 1 ? "snapshot" : "snapshots"}`);
+    this.onCount(`${formatCount(this.#answers.length)} ${this.#answers.length === 1 ? "answer" : "answers"} over ${formatCount(points.length)} ${points.length === 1 ? "snapshot" : "snapshots"}`);
     this.#draw();
   }
 
@@ -110,12 +110,12 @@ export class AnswersList {
 function bodyOf({ text, point }, before, task) {
   if (task === "classification") {
     const sure = point.labels?.find((one) => one.label === point.text)?.probability;
-    return h("p", { class: "answer-label" }, h("bdi", { text: visible(text.slice(0, 2000)) || "(nothing)" }), sure === undefined ? null : h("span", { class: "muted num", text: ` ${formatPercent(sure)}` }));
+    return h("p", { class: "answer-label" }, h("bdi", { text: visible(text.slice(0, 2000)) || "(nothing)" }), sure === undefined ? null : h("span", { class: "muted num", text: formatPercent(sure) }));
   }
   if (task === "retrieval") {
     const first = point.top?.[0];
     if (!first) return h("p", { class: "muted", text: "Nothing was found." });
-    return h("div", {}, h("p", { class: "answer-label" }, h("bdi", { text: visible(first.title.slice(0, 2000)) }), first.gold ? h("span", { class: "gold" }, " ", icon("star"), "right") : null), point.text ? foldedText(point.text) : null);
+    return h("div", {}, h("p", { class: "answer-label" }, h("bdi", { text: visible(first.title.slice(0, 2000)) }), first.gold ? h("span", { class: "gold" }, icon("star"), "right") : null), point.text ? foldedText(point.text) : null);
   }
   const cut = point.isCut ? h("p", { class: "small muted", text: "Cut off: it would have gone on." }) : null;
   return h("div", {}, before ? diffView(before.text, text) : text === "" ? h("p", { class: "muted", text: "(nothing)" }) : longText(text), cut);

@@ -92,11 +92,15 @@ export class BumpChart {
 function lineOf({ gold, stretches }, place, count) {
   const group = svg("g", { class: gold ? "bump is-gold" : "bump" });
   for (const stretch of stretches) {
-    group.append(svg("path", { class: "bump-line", d: bend(stretch, place) }));
     const [first, last] = [stretch[0], stretch[stretch.length - 1]];
+    if (first === last && count > 1) {
+      group.append(svg("circle", { class: "bump-once", cx: place.x(first.index), cy: place.y(first.place), r: 2.4 }));
+      continue;
+    }
+    group.append(svg("path", { class: "bump-line", d: bend(stretch, place) }));
     if (place.gap < ROOM_FOR_ENDS) continue;
     if (first.index > 0) group.append(svg("circle", { class: "bump-enters", cx: place.x(first.index), cy: place.y(first.place), r: 3.2 }));
-    if (last.index < count - 1) group.append(cross(place.x(last.index) + (first === last ? 3 : 0), place.y(last.place)));
+    if (last.index < count - 1) group.append(cross(place.x(last.index), place.y(last.place)));
   }
   return group;
 }
@@ -136,6 +140,7 @@ export function bumpLegend() {
     h("span", {}, sign("is-gold", stroke()), "right document"),
     h("span", {}, sign("", svg("circle", { class: "bump-enters", cx: 9, cy: 6, r: 3.2 })), "enters"),
     h("span", {}, sign("", cross(9, 6)), "leaves"),
+    h("span", {}, sign("", svg("circle", { class: "bump-once", cx: 9, cy: 6, r: 2.4 })), "there once"),
     h("span", { text: "Point at a line for its title and score." }),
   );
 }

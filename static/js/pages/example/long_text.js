@@ -3,7 +3,7 @@
 import { h } from "../../lib/dom.js";
 import { formatCount } from "../../lib/format.js";
 
-const SHOWN = 900;
+const SHOWN = 600;
 const SHOWN_LINES = 14;
 
 /** The beginning of a text that fits its place, the whole where it is short; no character is cut in two.  Pure. @param {string} text */
@@ -20,9 +20,11 @@ export function beginning(text) {
   return text.slice(0, end);
 }
 
-/** Control characters by their pictures: what nobody sees can be meant to mislead.  Pure. @param {string} text */
+/** Control characters by their pictures, and what would turn letters around by its number: what nobody sees can be meant to mislead.  Pure. @param {string} text */
 export function visible(text) {
-  return text.replaceAll(/[\u0000-\u0008\u000b-\u001f\u007f]/g, (sign) => (sign === "\u007f" ? "\u2421" : String.fromCharCode(0x2400 + sign.charCodeAt(0))));
+  return text
+    .replaceAll(/[\u0000-\u0008\u000b-\u001f\u007f]/g, (sign) => (sign === "\u007f" ? "\u2421" : String.fromCharCode(0x2400 + sign.charCodeAt(0))))
+    .replaceAll(/[\u202d\u202e]/g, (sign) => `[U+${sign.charCodeAt(0).toString(16).toUpperCase()}]`);
 }
 
 /** @param {string} text @param {string} [testid] */

@@ -12,4 +12,5 @@ export async function drawRuns(dataset, run, choose) {
   choice.hidden = ids.length === 0;
   choice.value = run ?? ids[0] ?? "";
   choice.onchange = () => choose(choice.value);
+  for (const tab of /** @type {NodeListOf<HTMLAnchorElement>} */ (document.querySelectorAll("#evolution-tabs a"))) tab.search = query({ run });
 }

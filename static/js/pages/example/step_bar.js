@@ -35,7 +35,7 @@ export class StepBar {
     this.#slider.max = String(points.length - 1);
     this.#slider.disabled = points.length < 2;
     this.#play.disabled = points.length < 2;
-    this.#slider.style.setProperty("--strip", stripOf(points));
+    find("#step-strip", HTMLElement).style.background = stripOf(points);
   }
 
   /** @param {number} index */
@@ -114,8 +114,9 @@ function stripOf(points) {
   for (let from = 0; from < points.length; ) {
     let to = from;
     while (to + 1 < points.length && points[to + 1].right === points[from].right) to += 1;
-    const edge = (/** @type {number} */ index) => `${((index / points.length) * 100).toFixed(2)}%`;
-    stops.push(`var(${points[from].right ? "--strip-right" : "--strip-wrong"}) ${edge(from)} ${edge(to + 1)}`);
+    // as far as half the way to the next one on each side, as the slider's thumb goes from end to end
+    const edge = (/** @type {number} */ place) => `${(Math.min(1, Math.max(0, place / Math.max(1, points.length - 1))) * 100).toFixed(2)}%`;
+    stops.push(`var(${points[from].right ? "--strip-right" : "--strip-wrong"}) ${edge(from - 0.5)} ${edge(to + 0.5)}`);
     from = to + 1;
   }
   return `linear-gradient(to right, ${stops.join(", ")})`;

@@ -2,7 +2,7 @@
 import { h, setText, svg } from "../../lib/dom.js";
 import { indexAt, labelled, shareOf, shortStep } from "./scales.js";
 
-const MARGIN = { left: 46, right: 14, top: 10, bottom: 24 };
+const MARGIN = { left: 46, right: 18, top: 10, bottom: 24 };
 const LABEL_WIDTH = 46;
 
 /**
