@@ -130,7 +130,7 @@ def odd(dataset: str, at: int) -> dict[str, Any]:
         probes=[
             {"example_id": f"<b>{HOSTILE[:40]}", "input": HOSTILE, "expected_output": "word " * 200_000,
              "group": "<i>group</i>"},
-            {"example_id": "plain?&#%", "input": "", "expected_output": ""},
+            {"example_id": "folder/plain?&#%", "input": "", "expected_output": ""},
         ],
         outputs=[{"text": HOSTILE if at == 3 else "x" * 1_000_000 if at == 4 else f"answer {at}"}, {"text": ""}],
         columns={"loss": [None if at in (0, 2) else 1.0 / (at + 1), None], "correct": [0.0, 1.0]},

@@ -23,13 +23,17 @@ from tests.e2e.example_snapshots import (
     upload,
 )
 from tests.e2e.watched_page import WatchedPage
+from tests.waiting import wait_for
 
 pytestmark = [pytest.mark.browser, pytest.mark.process]
 
 
 @pytest.fixture(scope="session")
-def uploaded(dashboard: Dashboard, finished: str) -> str:
+def uploaded(dashboard: Dashboard) -> str:
     """A run that has made-up snapshots of four more datasets, one per kind of task."""
+    run_id = dashboard.create_run("stdlib.jsonl", name="made-up snapshots", max_steps=1)
+    token = dashboard.paths(run_id).token
+    wait_for(token.is_file, what="the token of the run, which is there from its launch on")
     made: dict[str, Callable[[str, int], dict[str, Any]]] = {
         "ranked": retrieval,
         "labels": classification,
@@ -38,8 +42,8 @@ def uploaded(dashboard: Dashboard, finished: str) -> str:
     }
     for dataset, make in made.items():
         for at in range(len(STEPS)):
-            upload(dashboard, finished, make(dataset, at))
-    return finished
+            upload(dashboard, run_id, make(dataset, at))
+    return run_id
 
 
 def open_example(
@@ -199,7 +203,7 @@ def test_hostile_and_very_long_texts_are_shown_as_text(
     assert len(expected.inner_text()) < 2000
     expect(page.get_by_test_id("chart-loss")).to_be_visible()  # with gaps where there was no number
 
-    open_example(page, dashboard, "odd <b>", "plain?&#%")
+    open_example(page, dashboard, "odd <b>", "folder/plain?&#%")
     expect(page.get_by_test_id("verdict")).to_have_text("Right from the first snapshot on.")
     expect(page.get_by_test_id("chart-loss")).to_have_count(0)  # nobody reported one
 
