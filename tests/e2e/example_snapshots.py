@@ -15,7 +15,9 @@ from typing import Any, Final
 from tests.e2e.dashboard import Dashboard
 
 STEPS: Final = (100, 110, 125, 150, 200, 250)
-HOSTILE: Final = "<img src=x onerror=alert(1)><script>alert(2)</script> \x1b[31mred\x1b[0m \u202egnp.exe\u202c \x00end"
+HOSTILE: Final = (
+    "<img src=x onerror=alert(1)><script>alert(2)</script> \x1b[31mred\x1b[0m \u202egnp.exe\u202c \x00end"
+)
 LABELS: Final = (
     "argparse", "ast", "base64", "csv", "datetime", "heapq", "json", "pathlib", "queue", "random",
 )  # fmt: skip
@@ -101,7 +103,7 @@ def classification(dataset: str, at: int) -> dict[str, Any]:
     shares.sort(key=lambda one: -float(one[1]))
     return snapshot(
         STEPS[at] + 1, task="classification", dataset=dataset,
-        probes=[{"example_id": "ex_0000", "input": "Merge multiple sorted inputs", "expected_output": "heapq"}],
+        probes=[{"example_id": "ex_0000", "input": "Merge sorted inputs", "expected_output": "heapq"}],
         outputs=[{"output": shares[0][0], "probabilities": shares}],
         columns={"loss": [-math.log(sure)], "correct": [float(shares[0][0] == "heapq")], "score": [sure]},
     )  # fmt: skip
@@ -124,7 +126,7 @@ def language(dataset: str, at: int) -> dict[str, Any]:
 
 
 def odd(dataset: str, at: int) -> dict[str, Any]:
-    """Snapshot number ``at`` of somebody's own script: hostile texts, one of a megabyte, losses that are none."""
+    """Snapshot number ``at`` of somebody's own script: hostile texts, one of a megabyte, missing losses."""
     return snapshot(
         STEPS[at] + 3, task="script", dataset=dataset,
         probes=[
@@ -132,6 +134,6 @@ def odd(dataset: str, at: int) -> dict[str, Any]:
              "group": "<i>group</i>"},
             {"example_id": "folder/plain?&#%", "input": "", "expected_output": ""},
         ],
-        outputs=[{"text": HOSTILE if at == 3 else "x" * 1_000_000 if at == 4 else f"answer {at}"}, {"text": ""}],
+        outputs=[{"text": {3: HOSTILE, 4: "x" * 1_000_000}.get(at, f"answer {at}")}, {"text": ""}],
         columns={"loss": [None if at in (0, 2) else 1.0 / (at + 1), None], "correct": [0.0, 1.0]},
     )  # fmt: skip
