@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { exampleAddress, indexOfStep, readView, writeView } from "../../static/js/pages/example/address.js";
+import { indexOfStep, pagesOf, readView, writeView } from "../../static/js/pages/example/address.js";
 import { differentBefore, foldAnswers, saidWhen, spanWords, timesWords } from "../../static/js/pages/example/answers.js";
 import { bumpLines, exchange } from "../../static/js/pages/example/bump_lines.js";
 import { condensed, kept } from "../../static/js/pages/example/diff_view.js";
@@ -132,7 +132,7 @@ test("an address says which snapshot of which run", () => {
   assert.deepEqual(readView("?run=r1&step=50"), { run: "r1", step: 50 });
   assert.deepEqual(readView("?step=-1&run="), { run: null, step: null });
   assert.equal(writeView({ run: "r 1", step: 0 }), "?run=r+1&step=0");
-  assert.equal(exampleAddress("a/b c", "<x>&/", { run: null, step: null }), "/evolution/a/b%20c/examples/%3Cx%3E%26%2F");
+  assert.equal(pagesOf("a/b c<"), "/evolution/a/b%20c%3C");
   assert.deepEqual([null, 0, 15, 20, 99, 5].map((step) => indexOfStep([10, 20, 30], step)), [2, 0, 0, 1, 2, 0]);
 });
 

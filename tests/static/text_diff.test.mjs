@@ -58,3 +58,14 @@ test("more than 2,000 differing words count as replaced, their common ends stay"
   const long = Array.from({ length: 50_000 }, (_, index) => `w${index}`).join(" ");
   assert.deepEqual(whole(long, `${long} more`), [{ kind: "same", text: long }, { kind: "added", text: " more" }]);
 });
+
+test("texts too long to compare are replaced at once, and two thousand words are compared", () => {
+  const long = (/** @type {string} */ word) => Array.from({ length: 60_000 }, (_, index) => `${word}${index}`).join(" ");
+  assert.deepEqual(whole(long("a"), long("b")).map(({ kind }) => kind), ["removed", "added"]);
+  const bound = (/** @type {string} */ word) => Array.from({ length: 1_900 }, (_, index) => `${word}${index % 3}`).join(" ");
+  assert.equal(whole(`x ${bound("a")} y`, `${bound("a")} z more`).filter(({ kind }) => kind === "same").length, 1);
+});
+
+test("changed words in a row are one change", () => {
+  assert.deepEqual(whole("one two three", "uno due three").map(({ text }) => text), ["one two", "uno due", " three"]);
+});

@@ -2,14 +2,14 @@
 import { get, query } from "../lib/api.js";
 import { fill, find, h, pageJson, setText } from "../lib/dom.js";
 import { formatCount } from "../lib/format.js";
+import { apiPath, carryRun, examplePath, fillRuns, runsOf } from "../lib/run_choice.js";
 import { openShell, toastError } from "../lib/shell.js";
-import { exampleAddress, indexOfStep, pagesOf, readView, writeView } from "./example/address.js";
+import { indexOfStep, readView, writeView } from "./example/address.js";
 import { AnswersList } from "./example/answers_list.js";
 import { Curves } from "./example/curves.js";
 import { drawLinks, drawTexts, drawVerdict } from "./example/head.js";
 import { panelOf } from "./example/panels.js";
 import { readTrajectory, taskOf } from "./example/reading.js";
-import { drawRuns } from "./example/run_choice.js";
 import { StepBar } from "./example/step_bar.js";
 
 /** @type {string} */
@@ -55,7 +55,7 @@ function mark(index) {
 async function load() {
   const mine = ++asked;
   try {
-    const found = await get(`/api${pagesOf(dataset)}/examples/${encodeURIComponent(exampleId)}${query({ run: view.run })}`);
+    const found = await get(`${apiPath(dataset)}/examples/${encodeURIComponent(exampleId)}${query({ run: view.run })}`);
     if (mine === asked) show(found);
   } catch (error) {
     if (mine === asked) showNothing(/** @type {any} */ (error));
@@ -118,4 +118,9 @@ live.on("snapshot", (message) => {
 });
 live.watch(`evolution:${dataset}`, () => void load());
 void load();
-drawRuns(dataset, view.run, (run) => location.assign(exampleAddress(dataset, exampleId, { run, step: null }))).catch(toastError);
+carryRun(view.run);
+const runChoice = find("#run-choice", HTMLSelectElement);
+runChoice.addEventListener("change", () => location.assign(examplePath(dataset, exampleId, { run: runChoice.value })));
+runsOf(dataset)
+  .then((runs) => fillRuns(runChoice, runs, view.run))
+  .catch(toastError);

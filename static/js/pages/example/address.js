@@ -24,11 +24,6 @@ export function pagesOf(dataset) {
   return `/evolution/${dataset.split("/").map(encodeURIComponent).join("/")}`;
 }
 
-/** @param {string} dataset @param {string} exampleId @param {ExampleView} view */
-export function exampleAddress(dataset, exampleId, view) {
-  return `${pagesOf(dataset)}/examples/${encodeURIComponent(exampleId)}${writeView(view)}`;
-}
-
 /** Index of the snapshot meant: that step, the nearest earlier one, or the newest. @param {number[]} steps rising @param {number | null} step */
 export function indexOfStep(steps, step) {
   if (step === null) return steps.length - 1;

@@ -2,7 +2,8 @@
 /** Who the example is and what became of it. */
 import { fill, find, h, setText } from "../../lib/dom.js";
 import { formatCount, formatNumber, formatPercent } from "../../lib/format.js";
-import { exampleAddress, pagesOf, writeView } from "./address.js";
+import { examplePath } from "../../lib/run_choice.js";
+import { pagesOf, writeView } from "./address.js";
 import { longText } from "./long_text.js";
 import { categoryWord, whatBecame } from "./words.js";
 
@@ -48,7 +49,7 @@ export function drawLinks(dataset, { previous, next }, view) {
       link.removeAttribute("href");
       link.setAttribute("aria-disabled", "true");
     } else {
-      link.href = exampleAddress(dataset, id, view);
+      link.href = examplePath(dataset, id, view);
       link.removeAttribute("aria-disabled");
     }
   }
