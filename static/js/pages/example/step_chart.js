@@ -33,7 +33,7 @@ export class StepChart {
   constructor({ height, testid, choose, point = () => {} }) {
     this.#height = height;
     this.point = point;
-    this.svg = svg("svg", { class: "step-chart-picture", role: "img", height }, this.#axes, this.#mark, this.#content, this.#hair, this.#dot);
+    this.svg = svg("svg", { class: "step-chart-picture", role: "img", height }, this.#axes, this.#content, this.#mark, this.#hair, this.#dot);
     this.element = h("div", { class: "step-chart", dataset: { testid } }, this.svg, this.#words);
     this.svg.addEventListener("pointermove", (event) => this.#hover(event));
     this.svg.addEventListener("pointerleave", () => this.#leave());
