@@ -95,12 +95,8 @@ def classification(dataset: str, at: int) -> dict[str, Any]:
     wrong = "json" if at < 2 else "csv"
     rest = [label for label in LABELS if label not in ("heapq", wrong)]
     left = (1 - sure) * 0.6
-    shares = [
-        ["heapq", sure],
-        [wrong, left],
-        *([label, (1 - sure - left) / len(rest)] for label in rest),
-    ]
-    shares.sort(key=lambda one: -float(one[1]))
+    others = [(label, (1 - sure - left) / len(rest)) for label in rest]
+    shares = sorted([("heapq", sure), (wrong, left), *others], key=lambda one: -one[1])
     return snapshot(
         STEPS[at] + 1, task="classification", dataset=dataset,
         probes=[{"example_id": "ex_0000", "input": "Merge sorted inputs", "expected_output": "heapq"}],
