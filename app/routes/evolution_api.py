@@ -140,7 +140,7 @@ def dynamics(dataset: str, query: EvolutionQuery) -> Response:
     return _cacheable(reply(container().evolution.dynamics(dataset, run=query.run)))
 
 
-@bp.get("/<path:dataset>/examples/<example_id>")
+@bp.get("/<path:dataset>/examples/<path:example_id>")
 @requires("viewer")
 @takes_query(EvolutionQuery)
 @bp.output(TrajectoryAnswer)

@@ -28,7 +28,7 @@ def dataset(dataset: str) -> ResponseReturnValue:
     return render_template("evolution_dataset.html", dataset=dataset, charts=charts)
 
 
-@bp.get("/evolution/<path:dataset>/examples/<example_id>")
+@bp.get("/evolution/<path:dataset>/examples/<path:example_id>")
 @requires("viewer")
 def example(dataset: str, example_id: str) -> ResponseReturnValue:
     """What became of one example."""

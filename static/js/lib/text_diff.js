@@ -1,103 +1,127 @@
 // @ts-check
-/**
- * What has changed between two texts, word by word.  Pure.
- *
- * @typedef {"same" | "added" | "removed"} Kind
- * @typedef {{kind: Kind, text: string}} Piece
- */
+/** What changed between two texts, word by word.  Pure. */
 
-const MOST_WORDS = 2_000;
+/** @typedef {{kind: "same" | "added" | "removed", text: string}} Piece */
+/** @typedef {{space: string, word: string}} Word `space` stands before the word */
+
+const MOST_WORDS = 2000; // the table of two such middles has four million cells
+// a word, one character of a script without spaces, or one sign
+const WORD = /(\s*)([\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}]|(?:(?![\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}])[\p{L}\p{M}\p{N}_])+|[^\s\p{L}\p{M}\p{N}_])/gu;
 
 /**
- * All pieces but the added ones make up `before`, all but the removed ones `after`.  Longer texts are
- * replaced as a whole.
+ * The pieces of both texts in order: same and removed make up `before`, same and added make up `after`.
+ * Where more than 2,000 words differ, all that differs counts as replaced.
  * @param {string} before @param {string} after @returns {Piece[]}
  */
 export function diffWords(before, after) {
-  if (before === after) return before ? [{ kind: "same", text: before }] : [];
-  const [old, fresh] = [partsOf(before), partsOf(after)];
-  if (numWords(old) > MOST_WORDS || numWords(fresh) > MOST_WORDS) return joined([["removed", before], ["added", after]]);
-  let start = 0;
-  while (start < old.length && start < fresh.length && old[start] === fresh[start]) start += 1;
+  if (before === after) return before === "" ? [] : [{ kind: "same", text: before }];
+  const [old, now] = [wordsOf(before), wordsOf(after)];
+  let head = 0;
+  while (head < old.length && head < now.length && old[head].word === now[head].word) head += 1;
+  let tail = 0;
+  while (tail < Math.min(old.length, now.length) - head && old[old.length - 1 - tail].word === now[now.length - 1 - tail].word) tail += 1;
+  const pieces = new Pieces();
+  for (let index = 0; index < head; index += 1) pieces.match(old[index], now[index]);
+  middle(old.slice(head, old.length - tail), now.slice(head, now.length - tail), pieces);
+  for (let left = tail; left > 0; left -= 1) pieces.match(old[old.length - left], now[now.length - left]);
+  return pieces.all();
+}
+
+/** The end of a text is a word too, an empty one, so that white space before it is not lost. @param {string} text @returns {Word[]} */
+function wordsOf(text) {
+  const words = [];
   let end = 0;
-  while (end < old.length - start && end < fresh.length - start && old.at(-1 - end) === fresh.at(-1 - end)) end += 1;
-  const [left, right] = [old.slice(start, old.length - end), fresh.slice(start, fresh.length - end)];
-  return calmed(joined([
-    ["same", old.slice(0, start).join("")],
-    ...aligned(left, right),
-    ["same", old.slice(old.length - end).join("")],
-  ]));
-}
-
-/** Words and the space between them. @param {string} text @returns {string[]} */
-function partsOf(text) {
-  return text.match(/\s+|\S+/gu) ?? [];
-}
-
-/** @param {string[]} parts */
-function numWords(parts) {
-  return Math.ceil(parts.length / 2);
-}
-
-/**
- * The longest sequence both have in common, and what each has beside it.
- * @param {string[]} old @param {string[]} fresh @returns {[Kind, string][]}
- */
-function aligned(old, fresh) {
-  const width = fresh.length + 1;
-  const lengths = new Uint16Array((old.length + 1) * width); // of the common rest from here on
-  for (let i = old.length - 1; i >= 0; i -= 1) {
-    for (let j = fresh.length - 1; j >= 0; j -= 1) {
-      const here = i * width + j;
-      lengths[here] = old[i] === fresh[j] ? lengths[here + width + 1] + 1 : Math.max(lengths[here + width], lengths[here + 1]);
-    }
+  for (const found of text.matchAll(WORD)) {
+    words.push({ space: found[1], word: found[2] });
+    end = found.index + found[0].length;
   }
-  /** @type {[Kind, string][]} */
-  const pieces = [];
+  words.push({ space: text.slice(end), word: "" });
+  return words;
+}
+
+/** @param {Word[]} old @param {Word[]} now @param {Pieces} pieces */
+function middle(old, now, pieces) {
+  if (old.length > MOST_WORDS || now.length > MOST_WORDS) {
+    for (const word of old) pieces.remove(word);
+    for (const word of now) pieces.add(word);
+    return;
+  }
+  const width = now.length + 1;
+  const lengths = longestCommon(old, now, width);
   let [i, j] = [0, 0];
-  while (i < old.length || j < fresh.length) {
-    if (i < old.length && j < fresh.length && old[i] === fresh[j]) {
-      pieces.push(["same", old[i]]);
+  while (i < old.length || j < now.length) {
+    if (i < old.length && j < now.length && old[i].word === now[j].word) {
+      pieces.match(old[i], now[j]);
       [i, j] = [i + 1, j + 1];
-    } else if (j >= fresh.length || (i < old.length && lengths[(i + 1) * width + j] >= lengths[i * width + j + 1])) {
-      pieces.push(["removed", old[i]]);
+    } else if (j === now.length || (i < old.length && lengths[(i + 1) * width + j] >= lengths[i * width + j + 1])) {
+      pieces.remove(old[i]);
       i += 1;
     } else {
-      pieces.push(["added", fresh[j]]);
+      pieces.add(now[j]);
       j += 1;
     }
   }
-  return pieces;
 }
 
-/** Pieces of one kind in a row as one; between two same ones what was removed comes before what was added. @param {[Kind, string][]} pieces @returns {Piece[]} */
-function joined(pieces) {
-  /** @type {Piece[]} */
-  const found = [];
-  let [removed, added] = ["", ""];
-  const settle = () => {
-    if (removed) found.push({ kind: "removed", text: removed });
-    if (added) found.push({ kind: "added", text: added });
-    [removed, added] = ["", ""];
-  };
-  for (const [kind, text] of pieces) {
-    if (kind === "removed") removed += text;
-    else if (kind === "added") added += text;
-    else if (text) {
-      settle();
-      const last = found.at(-1);
-      if (last?.kind === "same") last.text += text;
-      else found.push({ kind, text });
+/** Length of the longest common run of words from (i, j) on. @param {Word[]} old @param {Word[]} now @param {number} width */
+function longestCommon(old, now, width) {
+  const lengths = new Uint16Array((old.length + 1) * width);
+  for (let i = old.length - 1; i >= 0; i -= 1) {
+    for (let j = now.length - 1; j >= 0; j -= 1) {
+      lengths[i * width + j] =
+        old[i].word === now[j].word ? lengths[(i + 1) * width + j + 1] + 1 : Math.max(lengths[(i + 1) * width + j], lengths[i * width + j + 1]);
     }
   }
-  settle();
-  return found;
+  return lengths;
 }
 
-/** A space alone between two changes belongs to them: ten changed words in a row are one change. @param {Piece[]} pieces */
-function calmed(pieces) {
-  return joined(pieces.flatMap(({ kind, text }, index) => {
-    const between = kind === "same" && /^\s+$/u.test(text) && index > 0 && index < pieces.length - 1;
-    return /** @type {[Kind, string][]} */ (between ? [["removed", text], ["added", text]] : [[kind, text]]);
-  }));
+/** Joins what follows each other: of one change first all that went, then all that came. */
+class Pieces {
+  /** @type {Piece[]} */
+  #pieces = [];
+  #same = "";
+  #removed = "";
+  #added = "";
+
+  /** @param {Word} old @param {Word} now */
+  match(old, now) {
+    if (old.space === now.space) {
+      this.#keep(now.space + now.word);
+      return;
+    }
+    this.remove({ space: old.space, word: "" });
+    this.add({ space: now.space, word: "" });
+    this.#keep(now.word);
+  }
+
+  /** @param {Word} word */
+  remove({ space, word }) {
+    this.#removed += space + word;
+  }
+
+  /** @param {Word} word */
+  add({ space, word }) {
+    this.#added += space + word;
+  }
+
+  all() {
+    this.#close();
+    if (this.#same) this.#pieces.push({ kind: "same", text: this.#same });
+    return this.#pieces;
+  }
+
+  /** @param {string} text */
+  #keep(text) {
+    if (text === "") return;
+    this.#close();
+    this.#same += text;
+  }
+
+  #close() {
+    if (this.#removed === "" && this.#added === "") return;
+    if (this.#same) this.#pieces.push({ kind: "same", text: this.#same });
+    if (this.#removed) this.#pieces.push({ kind: "removed", text: this.#removed });
+    if (this.#added) this.#pieces.push({ kind: "added", text: this.#added });
+    [this.#same, this.#removed, this.#added] = ["", "", ""];
+  }
 }
