@@ -27,16 +27,18 @@ from app.routes.inputs import takes_query
 from app.routes.replies import reply
 from app.routes.requests import CompareQuery, EvolutionQuery, ExamplesQuery, SnapshotQuery
 from app.security.access import requires
+from app.services.evolution_html import page_name, snapshot_page
 
 NAMED_STEPS: Final = frozenset({"latest", "first", "best"})
 LARGEST_STEP: Final = 2**53
 _Answers = dict[int | str, dict[str, str | dict[str, dict[str, Any]]]]
 _SNAPSHOT_ANSWERS: Final[_Answers] = {
     200: {
-        "description": "The snapshot, as JSON or as CSV",
+        "description": "The snapshot, as JSON, as CSV or as a page of its own",
         "content": {
             "application/json": {"schema": {"$ref": "#/components/schemas/SnapshotAnswer"}},
             "text/csv": {"schema": {"type": "string"}},
+            "text/html": {"schema": {"type": "string"}},
         },
     },
     304: {"description": "The client's copy is current"},
@@ -146,6 +148,8 @@ def _snapshot(dataset: str, step: str, query: SnapshotQuery) -> Response:
     )
     if query.format == "csv":
         return _cacheable(_csv(found["examples"], name=str(found["snapshot_id"])))
+    if query.format == "html":
+        return _cacheable(_page(snapshot_page(found), name=page_name(found)))
     return _cacheable(reply(found))
 
 
@@ -165,6 +169,13 @@ def _cacheable(response: Response) -> Response:
     response.add_etag()
     response.cache_control.no_cache = True
     response.make_conditional(request)
+    return response
+
+
+def _page(text: str, *, name: str) -> Response:
+    """A page of its own, to be kept: this server's rules for pages forbid the styles it carries."""
+    response = Response(text, mimetype="text/html")
+    response.headers["Content-Disposition"] = f"attachment; filename*=UTF-8''{quote(name)}"
     return response
 
 

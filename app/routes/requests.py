@@ -224,7 +224,7 @@ class SnapshotQuery(EvolutionQuery):
     sort: str | None = Field(default=None, max_length=40, description="A column; - in front: falling.")
     filter: Literal["all", "correct", "incorrect"] = "all"
     q: str | None = Field(default=None, max_length=200, description="Looked for in all texts.")
-    format: Literal["json", "csv"] = "json"
+    format: Literal["json", "csv", "html"] = "json"
 
 
 class ExamplesQuery(EvolutionQuery):

@@ -9,7 +9,7 @@ from typing import Any, Final
 import numpy as np
 import orjson
 from numpy.typing import NDArray
-from sqlalchemy import insert, select
+from sqlalchemy import delete, insert, select
 from sqlalchemy.orm import Session, defer
 
 from app.domain.snapshots import SnapshotRecord
@@ -57,6 +57,16 @@ def save(session: Session, run_id: str, record: SnapshotRecord, *, attempt: int)
         for name, column in record.columns.items()
     )
     return True
+
+
+def drop_unused_probes(session: Session, probe_sets: Iterable[str]) -> None:
+    """Remove those of ``probe_sets`` that no snapshot needs any more, with their documents."""
+    still_used = select(Snapshot.id).where(Snapshot.probe_set == ProbeSet.hash).exists()
+    session.execute(
+        delete(ProbeSet)
+        .where(ProbeSet.hash.in_(list(probe_sets)), ~still_used)
+        .execution_options(synchronize_session=False)
+    )
 
 
 def dataset_runs(session: Session) -> list[tuple[str, str, float]]:
