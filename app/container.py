@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from app.services.dataset_desk import DatasetDesk
     from app.services.doctor import Doctor
     from app.services.evolution import Evolution
+    from app.services.evolution_map import EvolutionMaps
     from app.services.ingest import Ingest
     from app.services.live import LiveFeed
     from app.services.metrics import MetricReader
@@ -40,6 +41,7 @@ class Container:
     queue: RunQueue
     queue_parts: QueueParts
     evolution: Evolution
+    evolution_maps: EvolutionMaps
     metrics: MetricReader
     live: LiveFeed
     access: Access

@@ -6,6 +6,7 @@
     ├── Unauthenticated     401  nobody is logged in
     ├── Forbidden           403  somebody is, but may not do this
     ├── NotFound            404  ``hint`` names what does exist
+    │   └── NoVectors            snapshots that do not say where the model placed its examples
     ├── Conflict            409  the run's state, or a race, does not allow it
     │   └── InvalidTransition
     ├── TooLarge            413
@@ -84,6 +85,12 @@ class NotFound(SignalboxError):
     """There is no such thing."""
 
     status, code = 404, "not_found"
+
+
+class NoVectors(NotFound):
+    """The snapshots do not say where the model placed its examples."""
+
+    code = "no_vectors"
 
 
 class Conflict(SignalboxError):

@@ -44,6 +44,7 @@ from app.services.dataset_inspection import Inspections
 from app.services.dataset_uploads import Uploads
 from app.services.doctor import Doctor
 from app.services.evolution import Evolution
+from app.services.evolution_map import EvolutionMaps
 from app.services.ingest import Ingest
 from app.services.live import LiveFeed
 from app.services.metrics import MetricReader
@@ -229,6 +230,7 @@ def _container(
             store, settings=settings, launcher=launcher, live=live, queue=queue, runs=runs
         ),
         evolution=Evolution(store),
+        evolution_maps=EvolutionMaps(store),
         metrics=MetricReader(store),
         live=live,
         access=Access(store),

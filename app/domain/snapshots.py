@@ -12,6 +12,14 @@ from typing import Any
 
 
 @dataclass(frozen=True)
+class PackedVectors:
+    """Where the model places the probes: rows of ``dim`` little-endian half floats, all finite."""
+
+    dim: int
+    packed: bytes
+
+
+@dataclass(frozen=True)
 class SnapshotRecord:
     """A checked snapshot.
 
@@ -34,6 +42,7 @@ class SnapshotRecord:
     outputs: list[dict[str, Any]]
     documents: dict[str, tuple[str, str]]
     summary: dict[str, Any]
+    vectors: PackedVectors | None = None
 
 
 def plain_name(dataset: str) -> str:

@@ -25,9 +25,10 @@ from app.services.evolution_original import (
     printable,
     step_file_name,
 )
-from app.store import imports, snapshots
+from app.store import imports, probes, snapshots
 from app.store.engine import Store
 from app.store.models import Snapshot
+from app.store.snapshot_blocks import Answered
 from trainer.protocol.files import write_atomic
 
 _MAX_FOLDER_BYTES: Final = 255  # of a folder's name
@@ -104,12 +105,10 @@ def original_json(store: Store, dataset: str, run_id: str, step: int) -> dict[st
     with store.read() as session:
         header = imports.headers(session, run_id).get(step)
         if header is not None:
-            (row,) = [
-                one for one in snapshots.list_snapshots(session, run_id, dataset=dataset) if one.step == step
-            ]
-            probes = snapshots.examples(session, row.probe_set)
-            outputs = snapshots.outputs(session, [row.id])[row.id]
-            return _as_imported(header, row, probes, outputs)
+            row = snapshots.at_step(session, run_id, dataset=dataset, step=step)
+            if row is not None:
+                answered = snapshots.answers(session, row)
+                return _as_imported(header, row, probes.examples(session, row.probe_set), answered)
     found = Evolution(store).snapshot(dataset, step, run=run_id)
     return {
         "snapshot_id": found["snapshot_id"],
@@ -122,7 +121,7 @@ def original_json(store: Store, dataset: str, run_id: str, step: int) -> dict[st
 
 
 def _as_imported(
-    header: dict[str, Any], row: Snapshot, probes: list[dict[str, Any]], outputs: list[dict[str, Any]]
+    header: dict[str, Any], row: Snapshot, asked: list[dict[str, Any]], answered: dict[int, Answered]
 ) -> dict[str, Any]:
     return {
         "snapshot_id": header["snapshot_id"],
@@ -135,10 +134,10 @@ def _as_imported(
                 "step": row.step,
                 "input": probe["input"],
                 "expected_output": probe["expected_output"],
-                "model_output": output["output"],
-                **{name: unworded(output[name]) for name in ANSWERED},
+                "model_output": answered[place].output["output"],
+                **{name: unworded(answered[place].output[name]) for name in ANSWERED},
             }
-            for probe, output in zip(probes, outputs, strict=True)
+            for place, probe in enumerate(asked)
         ],
         "summary": {name: unworded(row.summary[name]) for name in SUMMARY},
     }

@@ -39,10 +39,7 @@ def snapshot_page(found: Mapping[str, Any]) -> str:
 def comparison_page(found: Mapping[str, Any]) -> str:
     """The page of ``Evolution.compare(...)``."""
     groups = [(name, title, meaning, found[name]) for name, title, meaning in _GROUPS]
-    sentence = found.get("sentence") or _sentence(found)
-    return (
-        _environment().get_template("comparison.html").render(found=found, groups=groups, sentence=sentence)
-    )
+    return _environment().get_template("comparison.html").render(found=found, groups=groups)
 
 
 def page_name(found: Mapping[str, Any]) -> str:
@@ -84,14 +81,6 @@ def _facts(found: Mapping[str, Any]) -> list[tuple[str, str]]:
     ]
     listed += [(name, number(value)) for name, value in summary.items() if name not in _PLAIN]
     return listed
-
-
-def _sentence(found: Mapping[str, Any]) -> str:
-    words = ", ".join(
-        f"{number(found['counts'][name])} {title.lower()}"
-        for name, title, _ in (_GROUPS[0], _GROUPS[1], _GROUPS[3], _GROUPS[2])
-    )
-    return f"{words} between step {number(found['from']['step'])} and step {number(found['to']['step'])}."
 
 
 @cache

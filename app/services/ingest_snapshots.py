@@ -6,13 +6,15 @@ import zlib
 from array import array
 from typing import Any, Final
 
+import numpy as np
 import orjson
 
-from app.domain.snapshots import SnapshotRecord, plain_name
+from app.domain.snapshots import PackedVectors, SnapshotRecord, plain_name
 from app.errors import InvalidRequest, TooLarge
 from app.services.ingest_checks import MAX_STEP, MAX_TIME
 from trainer.protocol.errors import ProtocolError
 from trainer.protocol.events import SNAPSHOT_FORMAT, decode_number
+from trainer.protocol.snapshot_vectors import read_vectors
 
 MAX_UNPACKED_BYTES: Final = 256 * 1024 * 1024
 MAX_PROBES: Final = 100_000
@@ -55,6 +57,7 @@ def parse(payload: bytes) -> SnapshotRecord:
         outputs=outputs,
         documents=_documents(raw),
         summary=_object(raw, "summary"),
+        vectors=_vectors(raw, len(outputs)),
     )
 
 
@@ -130,6 +133,21 @@ def _cell(place: str, row: int, cell: object) -> float:
         return decode_number(cell)
     except (ProtocolError, OverflowError) as exc:
         raise _wrong(f"{place}[{row}]", str(exc)) from exc
+
+
+def _vectors(raw: dict[str, Any], count: int) -> PackedVectors | None:
+    if raw.get("vectors") is None:
+        return None
+    try:
+        dim, packed = read_vectors(raw["vectors"], num_probes=count)
+    except ProtocolError as exc:
+        place, _, why = str(exc).partition(" ")
+        raise _wrong(place, why) from exc
+    finite = np.isfinite(np.frombuffer(packed, "<f2"))
+    if not finite.all():
+        row = int(np.argmin(finite)) // dim
+        raise _wrong("vectors.base64", f"holds a number that is not finite, for probe {row}")
+    return PackedVectors(dim, packed)
 
 
 def _documents(raw: dict[str, Any]) -> dict[str, tuple[str, str]]:

@@ -13,7 +13,7 @@ from typing import Any, Final
 from sqlalchemy import delete, func, select
 from sqlalchemy.orm import Session
 
-from app.store import snapshots
+from app.store import probes
 from app.store.models import Run, RunEvent, Snapshot
 from app.store.runs import find_by_idempotency_key
 
@@ -58,7 +58,7 @@ def forget(session: Session, run_id: str, steps: Collection[int]) -> None:
         mine = Snapshot.run_id == run_id, Snapshot.step == step
         probe_sets = set(session.scalars(select(Snapshot.probe_set).where(*mine)))
         session.execute(delete(Snapshot).where(*mine))
-        snapshots.drop_unused_probes(session, probe_sets)
+        probes.drop_unused(session, probe_sets)
         session.execute(
             delete(RunEvent).where(RunEvent.run_id == run_id, RunEvent.type == EVENT, RunEvent.step == step)
         )

@@ -2,6 +2,8 @@
 
 The format is described in ``trainer.protocol.events``. A document's text is
 written into the first snapshot of the run that names it and not again.
+
+Shape suffixes: B probes, D numbers of a vector.
 """
 
 from __future__ import annotations
@@ -14,12 +16,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
+import numpy as np
 import orjson
 
 from trainer.engine.task import ProbeAnswers, Task
 from trainer.protocol.events import SNAPSHOT_FORMAT, encode_number, snapshot_name
 from trainer.protocol.files import write_atomic
 from trainer.protocol.run_folder import RunPaths, RunSpec
+from trainer.protocol.snapshot_vectors import LARGEST, refusal, vectors_field
 from trainer.telemetry.reporter import Reporter
 
 _GZIP: Final = 31  # zlib's word for the gzip container
@@ -67,6 +71,9 @@ class SnapshotWriter:
             "probes": probes,
             "summary": _encode(summary),
         }
+        vectors = _vectors(answers)
+        if vectors is not None:
+            content["vectors"] = vectors
         name = snapshot_name(step)
         write_atomic(self._paths.snapshots / name, _compress(content, started=started))
         self._sent.update(fresh)
@@ -114,9 +121,22 @@ def _summarise(answers: ProbeAnswers) -> dict[str, float]:
 def _check_lengths(answers: ProbeAnswers, *, num_probes: int) -> None:
     counts = {name: len(column) for name, column in answers.columns.items()}
     counts["outputs"] = len(answers.outputs)
+    if answers.vectors_BD is not None:
+        counts["vectors"] = len(answers.vectors_BD)
     for name, count in counts.items():
         if count != num_probes:
             raise ValueError(f"the task answers {count} of its {num_probes} probes in {name!r}")
+
+
+def _vectors(answers: ProbeAnswers) -> dict[str, Any] | None:
+    """The field ``vectors``; None for what a model that has diverged, or is too large, leaves out."""
+    vectors_BD = answers.vectors_BD
+    if vectors_BD is None or vectors_BD.ndim != 2 or refusal(*vectors_BD.shape) is not None:
+        return None
+    if not np.isfinite(vectors_BD).all():
+        return None
+    packed = np.clip(vectors_BD, -LARGEST, LARGEST).astype("<f2").tobytes()
+    return vectors_field(vectors_BD.shape[1], packed)
 
 
 def _encode(value: Any) -> Any:

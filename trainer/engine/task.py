@@ -22,6 +22,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, Protocol, runtime_checkable
 
+import numpy as np
+from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
@@ -64,13 +66,18 @@ class ProbeAnswers:
     ``{"top": [[document_id, score], …]}``. ``documents`` maps the ids of all
     documents named to ``{"title", "text"}``; the engine sends each once per
     run. ``summary`` holds extra metrics of the task; the engine adds avg_loss,
-    accuracy, total_examples, correct and incorrect.
+    accuracy, total_examples, correct and incorrect. ``vectors_BD`` holds where
+    the model places each probe, for the map and the neighbours; any norm will do.
+    Those that are not finite, or too many, are not written down.
+
+    Shape suffixes: B probes, D numbers of a vector.
     """
 
     columns: dict[str, list[float]]
     outputs: list[dict[str, Any]]
     documents: dict[str, dict[str, str]] = field(default_factory=dict)
     summary: dict[str, float] = field(default_factory=dict)
+    vectors_BD: NDArray[np.floating[Any]] | None = None
 
 
 class Task(Protocol):

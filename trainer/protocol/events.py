@@ -110,6 +110,7 @@ SNAPSHOT_FORMAT: Final = 1
 #   outputs   one entry per probe; retrieval: {"top": [[document_id, score], …]}
 #   documents {document_id: {"title", "text"}} named in outputs or probes and not sent before by this run
 #   probes    {"hash", "examples": [{"example_id", "input", "expected_output", "group", "gold"}]}
+#   vectors   optional: {"dim", "dtype": "float16", "base64"}, a vector per probe (snapshot_vectors.py)
 #   summary   {"avg_loss", "accuracy", "total_examples", "correct", "incorrect", …}
 
 

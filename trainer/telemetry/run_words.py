@@ -73,12 +73,14 @@ class Run:
         *,
         summary: Mapping[str, Any] | None = None,
         epoch: float = 0.0,
+        vectors: Sequence[Any] | None = None,
     ) -> None:
         """Keep what the model answers to fixed examples at ``step``.
 
         Each example has ``input``, ``expected_output`` and ``output`` (or ``model_output``, as the API calls
         it), and what is known of ``example_id``, ``loss``, ``correct`` (0 or 1), ``group`` and further
-        numbers. The same examples in the same order every time.
+        numbers. The same examples in the same order every time. ``vectors``, an array or rows of numbers,
+        one per example, are where the model places them: the map is drawn from these.
         """
 
     def checkpoint(

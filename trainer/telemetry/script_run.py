@@ -21,7 +21,7 @@ from trainer.protocol.spool_claim import SpoolClaim
 from trainer.telemetry.reporter import Reporter
 from trainer.telemetry.run_words import Run
 from trainer.telemetry.script_controls import ScriptControls
-from trainer.telemetry.script_snapshots import SnapshotFiles
+from trainer.telemetry.script_snapshots import SnapshotFiles, placed_vectors
 from trainer.telemetry.script_values import flat_numbers, level_of
 
 log = logging.getLogger(__name__)
@@ -147,14 +147,18 @@ class SupervisedRun(Run):
         *,
         summary: Mapping[str, Any] | None = None,
         epoch: float = 0.0,
+        vectors: Sequence[Any] | None = None,
     ) -> None:
         """Write the file, then announce it."""
         reporter = self._open()
         if reporter is None:
             return
         began = time.perf_counter()
+        placed, why = (None, "") if vectors is None else placed_vectors(vectors, len(examples))
+        if why:
+            reporter.alert(level_of("warning"), "The snapshot has no vectors", why, int(step))
         name, figures = self._snapshots.write(
-            int(step), examples, summary=flat_numbers(summary or {}), epoch=epoch
+            int(step), examples, summary=flat_numbers(summary or {}), epoch=epoch, vectors=placed
         )
         reporter.snapshot(int(step), name, figures, time.perf_counter() - began)
 

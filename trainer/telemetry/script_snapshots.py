@@ -13,6 +13,7 @@ from typing import Any, Final
 from trainer.protocol.events import SNAPSHOT_FORMAT, encode_number, snapshot_name
 from trainer.protocol.files import write_atomic
 from trainer.protocol.run_folder import RunPaths
+from trainer.protocol.snapshot_vectors import pack_rows, vectors_field
 from trainer.telemetry.plain_json import dumps
 
 TASK: Final = "script"
@@ -34,7 +35,13 @@ class SnapshotFiles:
         self._dataset = (path.stem if path.is_absolute() else dataset) or "script"
 
     def write(
-        self, step: int, examples: Sequence[Mapping[str, Any]], *, summary: Mapping[str, float], epoch: float
+        self,
+        step: int,
+        examples: Sequence[Mapping[str, Any]],
+        *,
+        summary: Mapping[str, float],
+        epoch: float,
+        vectors: dict[str, Any] | None = None,
     ) -> tuple[str, dict[str, float]]:
         """Write one snapshot; its file name and its summary.
 
@@ -67,9 +74,24 @@ class SnapshotFiles:
             "summary": {name: encode_number(value) for name, value in figures.items()},
             "cost_s": time.perf_counter() - began,
         }
+        if vectors is not None:
+            content["vectors"] = vectors
         name = snapshot_name(step)
         write_atomic(self._paths.snapshots / name, gzip.compress(dumps(content), _COMPRESSION))
         return name, figures
+
+
+def placed_vectors(vectors: Sequence[Any], num_examples: int) -> tuple[dict[str, Any] | None, str]:
+    """The field ``vectors`` from an array, a tensor or rows of numbers; or None and why there is none."""
+    try:
+        as_lists = getattr(vectors, "tolist", None)
+        rows = (as_lists() if as_lists is not None else list(vectors))[:MAX_EXAMPLES]
+        expected = min(num_examples, MAX_EXAMPLES)
+        if len(rows) != expected:
+            return None, f"There are {len(rows)} vectors and {expected} examples."
+        return vectors_field(*pack_rows(rows)), ""
+    except (TypeError, ValueError, OverflowError, RuntimeError) as exc:
+        return None, f"The vectors cannot be read: {exc}"[:500]
 
 
 def _probe(example: Mapping[str, Any], number: int) -> dict[str, Any]:

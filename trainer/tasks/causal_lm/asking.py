@@ -1,6 +1,6 @@
 """A language model asked without training it: how probable texts are, and how it goes on.
 
-Shape suffixes: P positions that predict, V tokens of the vocabulary.
+Shape suffixes: P positions that predict, V tokens of the vocabulary, D numbers of a vector.
 """
 
 from __future__ import annotations
@@ -8,11 +8,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from collections.abc import Sequence as Row
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch import Tensor
 
 from trainer.language.completion import Completion, complete
 from trainer.tasks.causal_lm.batches import collate
@@ -24,10 +26,15 @@ ASKED_AT_ONCE = 32
 
 @dataclass(frozen=True)
 class TokenScores:
-    """Of a sequence's learned tokens: log-probabilities in nats, and whether each was the first choice."""
+    """Of a sequence's learned tokens: log-probabilities in nats, and whether each was the first choice.
+
+    ``vector_D`` is the mean of what the last layer says at the tokens before the first learned one, where
+    that was asked for.
+    """
 
     log_probabilities: NDArray[np.float64]
     is_first: NDArray[np.bool_]
+    vector_D: NDArray[np.float32] | None = None
 
 
 @torch.no_grad()
@@ -36,6 +43,7 @@ def token_log_probabilities(
     sequences: Row[Sequence],
     *,
     at_once: int = ASKED_AT_ONCE,
+    with_vectors: bool = False,
     tell: Callable[[float], None] | None = None,
 ) -> list[TokenScores]:
     """The scores of every sequence; those of like length are asked together.
@@ -44,12 +52,17 @@ def token_log_probabilities(
         model: in evaluation mode.
         sequences: each with at least one learned token after its first.
         at_once: sequences per batch.
+        with_vectors: also keep a vector of what comes before the learned tokens.
         tell: hears the fraction done.
     """
     found: dict[int, TokenScores] = {}
     for numbers in _by_length(sequences, at_once):
         batch = collate([[sequences[number]] for number in numbers], pad_id=0, is_packed=False)
-        logits_PV = model.logits(batch)
+        watching: AbstractContextManager[list[Tensor]] = (
+            model.watching_states() if with_vectors else nullcontext([])
+        )
+        with watching as states:
+            logits_PV = model.logits(batch)
         targets = batch.targets.to(logits_PV.device)
         scores = torch.log_softmax(logits_PV, dim=-1).gather(1, targets[:, None])[:, 0]
         first = logits_PV.argmax(dim=-1) == targets
@@ -58,9 +71,10 @@ def token_log_probabilities(
             numbers,
             np.split(scores.double().cpu().numpy(), bounds),
             np.split(first.cpu().numpy(), bounds),
+            _means([sequences[number] for number in numbers], states),
             strict=True,
         )
-        found.update({number: TokenScores(values, hits) for number, values, hits in parts})
+        found.update({number: TokenScores(values, hits, mean) for number, values, hits, mean in parts})
         if tell is not None:
             tell(len(found) / len(sequences))
     return [found[number] for number in range(len(sequences))]
@@ -82,6 +96,16 @@ def completions(
             device=model.device,
         )
     return written
+
+
+def _means(rows: Row[Sequence], states: Row[Tensor]) -> list[NDArray[np.float32] | None]:
+    """The mean state of each row before its first learned token; a causal model sees no further there."""
+    if not states:
+        return [None] * len(rows)
+    ends = [max(1, int(np.argmax(row.learned))) for row in rows]
+    return [
+        state[:end].float().mean(dim=0).cpu().numpy() for state, end in zip(states[-1], ends, strict=True)
+    ]
 
 
 def perplexity(loss: float) -> float:

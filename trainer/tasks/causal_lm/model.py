@@ -1,13 +1,15 @@
 """The language model that is trained: made, loaded or extended by LoRA, and how it is asked for logits.
 
-Shape suffixes: B rows, T positions, P positions that predict, V tokens of the vocabulary.
+Shape suffixes: B rows, T positions, P positions that predict, V tokens of the vocabulary,
+D numbers of a state.
 """
 
 from __future__ import annotations
 
 import inspect
 import warnings
-from contextlib import AbstractContextManager
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any, cast
 
 import torch
@@ -72,6 +74,7 @@ class LanguageModel:
         self._takes_positions = "position_ids" in accepted
         self._takes_selection = "logits_to_keep" in accepted
         self.config: Any = inner.config
+        self._body: nn.Module = inner.base_model
         self.is_stateful = bool(getattr(inner, "_is_stateful", False))
 
     @property
@@ -112,6 +115,25 @@ class LanguageModel:
         if found.ndim == 3:
             found = found[predicts]
         return found.float()
+
+    @contextmanager
+    def watching_states(self) -> Iterator[list[Tensor]]:
+        """Collects what the last layer says at every position, (B, T, D) of each pass inside.
+
+        Stays empty for a model that does not tell its body from its head.
+        """
+        seen: list[Tensor] = []
+
+        def look(_module: nn.Module, _inputs: Any, output: Any) -> None:
+            states = getattr(output, "last_hidden_state", None)
+            if isinstance(states, Tensor):
+                seen.append(states.detach())
+
+        hook = self._body.register_forward_hook(look)
+        try:
+            yield seen
+        finally:
+            hook.remove()
 
     def step(self, **options: Any) -> Any:
         """One step of writing, see :mod:`trainer.language.completion`."""

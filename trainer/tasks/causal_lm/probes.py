@@ -105,9 +105,11 @@ def answer_probes(
 
     At most ``at_once`` go through the model together.  The loss of a probe is the
     mean negative log-probability of its reference's tokens in nats, each given
-    the reference before it.
+    the reference before it; its vector is the mean state of the last layer over its prompt.
     """
-    log_probabilities = token_log_probabilities(model, [probe.sequence for probe in probes], at_once=at_once)
+    log_probabilities = token_log_probabilities(
+        model, [probe.sequence for probe in probes], at_once=at_once, with_vectors=True
+    )
     written = completions(
         model, [probe.prompt_ids for probe in probes], max_new_tokens=max_new_tokens, at_once=at_once
     )
@@ -134,7 +136,13 @@ def answer_probes(
                 "is_cut": not completion.has_ended,
             }
         )
-    return ProbeAnswers(dict(columns), outputs, summary=_summary(columns, written))
+    vectors = [scores.vector_D for scores in log_probabilities if scores.vector_D is not None]
+    return ProbeAnswers(
+        dict(columns),
+        outputs,
+        summary=_summary(columns, written),
+        vectors_BD=np.stack(vectors) if len(vectors) == len(probes) else None,
+    )
 
 
 def _summary(columns: dict[str, list[float]], written: Row[Completion]) -> dict[str, float]:

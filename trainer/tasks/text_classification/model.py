@@ -1,6 +1,6 @@
 """The classifier: a Hugging Face model with a head for the labels, its tokenizer, its optimizer.
 
-Shape suffixes: B texts of a batch, T tokens, K labels.
+Shape suffixes: B texts of a batch, T tokens, K labels, D numbers of a vector.
 """
 
 from __future__ import annotations
@@ -187,6 +187,7 @@ class Classifier:
         self.model = model.to(device)
         self.device = device
         self._numbers = Numbers(choose_precision(precision, device), self.model, device=device)
+        self._num_labels = int(getattr(model, "config").num_labels)  # noqa: B009 - not of every nn.Module
 
     @property
     def loss_scale(self) -> float:
@@ -198,6 +199,32 @@ class Classifier:
         with self._numbers.autocast():
             found: Tensor = self.model(input_ids=batch.ids, attention_mask=batch.mask).logits
         return found.float()
+
+    def logits_and_pooled(self, batch: Batch) -> tuple[Tensor, Tensor | None]:
+        """The logits, and float32 (B, D) of what the last layer of the head makes them from.
+
+        A head that judges every token is taken to see the mean over a text's tokens. None where no linear
+        layer ends in the labels.
+        """
+        seen: list[Tensor] = []
+        heads = [one for one in self.model.modules() if isinstance(one, nn.Linear)]
+        heads = [one for one in heads if one.out_features == self._num_labels]
+        hooks = [
+            head.register_forward_pre_hook(lambda _, inputs: seen.append(inputs[0].detach()))
+            for head in heads
+        ]
+        try:
+            logits = self.logits(batch)
+        finally:
+            for hook in hooks:
+                hook.remove()
+        if not seen:
+            return logits, None
+        pooled = seen[-1].float()
+        if pooled.ndim == 3:
+            mask_BT = batch.mask.float()
+            pooled = (pooled * mask_BT[..., None]).sum(1) / mask_BT.sum(1, keepdim=True).clamp(min=1.0)
+        return logits, pooled
 
 
 def build_optimizer(model: nn.Module, params: TextClassificationParams) -> AdamW:

@@ -1,6 +1,6 @@
 """The fixed examples a classifier is asked again and again, and how its answers are written down.
 
-Shape suffixes: B probes, K labels.
+Shape suffixes: B probes, K labels, D numbers of a vector.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from collections import defaultdict
 from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from trainer.engine.task import ProbeAnswers
 from trainer.tasks.text_classification.material import Ints, Material
@@ -52,12 +53,15 @@ def describe_probes(material: Material, rows: Ints) -> list[dict[str, Any]]:
     ]
 
 
-def answer_probes(material: Material, rows: Ints, probabilities_BK: Floats) -> ProbeAnswers:
+def answer_probes(
+    material: Material, rows: Ints, probabilities_BK: Floats, vectors_BD: NDArray[np.float32] | None
+) -> ProbeAnswers:
     """The answers as columns and outputs.
 
     ``score`` is the probability of the right label, ``margin`` by how much it
     beats the best wrong one, ``rank`` its place among all labels; the loss is
-    the cross-entropy in nats, without weights or smoothing.
+    the cross-entropy in nats, without weights or smoothing. ``vectors_BD`` are
+    what the head saw of each probe.
     """
     labels = material.labels_N[rows]
     places = np.arange(len(rows))
@@ -81,7 +85,8 @@ def answer_probes(material: Material, rows: Ints, probabilities_BK: Floats) -> P
         for place in places.tolist()
     ]
     found = measure(probabilities_BK, labels)
-    return ProbeAnswers(columns, outputs, summary={"macro_f1": found.macro_f1, "ece": found.ece})
+    summary = {"macro_f1": found.macro_f1, "ece": found.ece}
+    return ProbeAnswers(columns, outputs, summary=summary, vectors_BD=vectors_BD)
 
 
 def shown_probabilities(material: Material, probabilities: Floats, *, keep: int) -> list[list[str | float]]:

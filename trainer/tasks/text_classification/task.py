@@ -13,6 +13,7 @@ from typing import Any, Final
 import numpy as np
 import torch
 import torch.nn.functional as F  # noqa: N812
+from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.optim import Optimizer
 from transformers import PreTrainedTokenizerFast
@@ -37,6 +38,7 @@ from trainer.tasks.text_classification.model import Classifier, build_optimizer,
 from trainer.tasks.text_classification.probes import answer_probes, choose_probes, describe_probes
 
 _ASKED_AT_ONCE: Final = 128
+Vectors = NDArray[np.float32]
 
 
 class TextClassificationTask:
@@ -161,8 +163,16 @@ class TextClassificationTask:
 
     def probe(self) -> ProbeAnswers:
         """Ask the probes."""
-        probabilities = self._probabilities(self._probe_rows, lambda detail, fraction: None)
-        return answer_probes(self._material, self._probe_rows, probabilities)
+        rows = self._probe_rows
+        probabilities = np.empty((len(rows), len(self._material.names)))
+        vectors: Vectors | None = None
+        for places, batch in self._asked(rows):
+            logits, pooled = self._classifier.logits_and_pooled(batch)
+            probabilities[places] = _as_probabilities(logits)
+            if pooled is not None:
+                vectors = np.empty((len(rows), pooled.shape[1]), np.float32) if vectors is None else vectors
+                vectors[places] = pooled.cpu().numpy()
+        return answer_probes(self._material, rows, probabilities, vectors)
 
     def state_dict(self) -> dict[str, Any]:
         """What a resumed run must find again: the dataset, and what its labels are called."""
@@ -201,11 +211,20 @@ class TextClassificationTask:
     def _probabilities(self, rows: Ints, tell: Tell) -> Floats:
         """Probabilities (N, K) of ``rows`` in their order."""
         found = np.empty((len(rows), len(self._material.names)))
-        size = min(_ASKED_AT_ONCE, self._params.micro_batch_size or _ASKED_AT_ONCE)
         done = 0
-        for places in in_order_of_length(rows, self._cutter.lengths_N, batch_size=size):
+        for places, batch in self._asked(rows):
             tell("reading held-out texts", done / len(rows))
-            logits = self._classifier.logits(self._batch(rows[places]).to(self._classifier.device))
-            found[places] = torch.softmax(logits.double().cpu(), dim=-1).numpy()
+            found[places] = _as_probabilities(self._classifier.logits(batch))
             done += len(places)
         return found
+
+    def _asked(self, rows: Ints) -> Iterator[tuple[Ints, Batch]]:
+        """``rows`` as batches of like length on the device, each with its places among them."""
+        size = min(_ASKED_AT_ONCE, self._params.micro_batch_size or _ASKED_AT_ONCE)
+        for places in in_order_of_length(rows, self._cutter.lengths_N, batch_size=size):
+            yield places, self._batch(rows[places]).to(self._classifier.device)
+
+
+def _as_probabilities(logits_BK: Tensor) -> Floats:
+    probabilities: Floats = torch.softmax(logits_BK.double().cpu(), dim=-1).numpy()
+    return probabilities

@@ -108,7 +108,11 @@ def answer_probes(
             }
         )
     return ProbeAnswers(
-        columns, outputs, _described_documents(material, named), _summary(found.ranks_B, pool)
+        columns,
+        outputs,
+        _described_documents(material, named),
+        _summary(found.ranks_B, pool),
+        vectors_BD=queries_BD,
     )
 
 

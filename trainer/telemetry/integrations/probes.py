@@ -78,7 +78,8 @@ class ProbeSet:
                 "A snapshot failed", f"answer(model, probes) raised {type(exc).__name__}: {exc}", "warning"
             )
         else:
-            run.snapshot(step, examples, epoch=epoch)
+            vectors = [answer["vector"] for answer in answers if answer.get("vector") is not None]
+            run.snapshot(step, examples, epoch=epoch, vectors=vectors or None)
             self._last_step = step
         self._budget.spend(time.monotonic() - began)
         run.phase("training")
