@@ -151,7 +151,7 @@ class Backfill:
 
 
 def _newest_attempt(paths: RunPaths) -> int:
-    """What is kept belongs to the line of the newest attempt: it went on from a checkpoint of those before."""
+    """What is kept is of the newest attempt's line: that one went on from a checkpoint of those before."""
     numbers = [int(path.name) for path in paths.root.glob("attempts/[0-9][0-9][0-9]")]
     return max(numbers, default=1)
 
