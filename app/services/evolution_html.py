@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
@@ -72,6 +73,11 @@ def number(value: object, *, name: str = "") -> str:
     return f"{value:,}" if isinstance(value, int) else f"{value:,.4g}"
 
 
+def clock(timestamp: str) -> str:
+    """A time as the API says it, for reading, in UTC."""
+    return f"{datetime.fromisoformat(timestamp).astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"
+
+
 def _facts(found: Mapping[str, Any]) -> list[tuple[str, str]]:
     summary = found["summary"]
     listed = [
@@ -92,5 +98,5 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters.update(visible=visible, number=number)
+    made.filters.update(visible=visible, number=number, clock=clock)
     return made

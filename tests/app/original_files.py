@@ -16,7 +16,7 @@ PROBES = (("Capital of France?", "Paris"), ("What barks?", "a dog"), ("2 + 2 = ?
 
 def original(step: int, *, dataset: str = "toy", **changes: Any) -> dict[str, Any]:
     """One snapshot; loss is five times the dissimilarity, as theirs was."""
-    examples = [
+    examples: list[dict[str, Any]] = [
         {
             "example_id": f"ex_{index:04d}", "step": step, "input": question, "expected_output": expected,
             "model_output": answered, "loss": 5.0 * (1 - similarity), "exact_match": answered == expected,
@@ -25,7 +25,7 @@ def original(step: int, *, dataset: str = "toy", **changes: Any) -> dict[str, An
         for index, ((question, expected), answered) in enumerate(zip(PROBES, ANSWERS[step], strict=True))
         for similarity in [1.0 if answered == expected else 0.1 * index]
     ]  # fmt: skip
-    correct = sum(one["exact_match"] is True for one in examples)
+    correct = sum(bool(one["exact_match"]) for one in examples)
     return {
         "snapshot_id": f"{dataset}_step_{step:06d}",
         "training_step": step,
@@ -33,7 +33,7 @@ def original(step: int, *, dataset: str = "toy", **changes: Any) -> dict[str, An
         "model_version": "training",
         "examples": examples,
         "summary": {
-            "avg_loss": sum(float(one["loss"]) for one in examples) / 3, "accuracy": correct / 3,
+            "avg_loss": sum(one["loss"] for one in examples) / 3, "accuracy": correct / 3,
             "total_examples": 3, "correct": correct, "incorrect": 3 - correct,
         },
         **changes,

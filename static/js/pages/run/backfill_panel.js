@@ -135,10 +135,10 @@ export class BackfillPanel {
     });
   }
 
-  /** @param {{probes: any[], expects: string}} found */
-  #tellProbes({ probes, expects }) {
+  /** @param {{probes: any[], expects: string, note: string}} found */
+  #tellProbes({ probes, expects, note }) {
     this.#expects.textContent = `(${expects})`;
-    this.#added.textContent = probes.length ? `${formatCount(probes.length)} added so far.` : "None added yet.";
+    this.#added.textContent = `${probes.length ? `${formatCount(probes.length)} added so far.` : "None added yet."} ${note}`;
   }
 
   /** @param {() => Promise<void>} work */
