@@ -69,7 +69,11 @@ def export_tree(
     try:
         present = _present(folder)
         _check_foreign(folder, present, steps)
-        kept = {step for step in steps if present.get(step) == _content(store, dataset, run_id, step)}
+        kept = {
+            step
+            for step in steps
+            if step in present and present[step] == _content(store, dataset, run_id, step)
+        }
         differing = [step for step in steps if step in present and step not in kept]
         if differing and not replace:
             raise Conflict(
@@ -103,7 +107,7 @@ def original_json(store: Store, dataset: str, run_id: str, step: int) -> dict[st
         NotFound: no such dataset, run or step.
     """
     with store.read() as session:
-        header = imports.headers(session, run_id).get(step)
+        header = imports.header_at(session, run_id, step)
         if header is not None:
             row = snapshots.at_step(session, run_id, dataset=dataset, step=step)
             if row is not None:

@@ -39,6 +39,14 @@ def headers(session: Session, run_id: str) -> dict[int, dict[str, Any]]:
     return {event.step: dict(event.body) for event in found if event.step is not None}
 
 
+def header_at(session: Session, run_id: str, step: int) -> dict[str, Any] | None:
+    """The header of one imported snapshot; None where it is none."""
+    event = session.scalar(
+        select(RunEvent).where(RunEvent.run_id == run_id, RunEvent.type == EVENT, RunEvent.step == step)
+    )
+    return None if event is None else dict(event.body)
+
+
 def add_header(session: Session, run_id: str, *, step: int, t: float, header: Mapping[str, Any]) -> None:
     """Keep what a file said; one per step."""
     last = session.scalar(
