@@ -68,9 +68,7 @@ class TwoTowerTask:
         Raises:
             DatasetError: fewer than two pairs are left to train on.
         """
-        self._material = material
-        self._towers = towers
-        self._params = params
+        self._material, self._towers, self._params = material, towers, params
         self._sampler = Sampler(material, _sampler_settings(params))
         self._search = search or open_search(home_of_search(params.search_process, platform=sys.platform))
         self._chunk = min(_CHUNK, params.micro_batch_size or _CHUNK)
