@@ -60,6 +60,7 @@ class NeighboursAnswer(Answer):
     step: int
     example_id: str
     k: int
+    example: dict[str, Any] = Field(description="The example itself, as its neighbours are told.")
     neighbors: list[dict[str, Any]]
     previous_step: int | None
     entered: list[str]

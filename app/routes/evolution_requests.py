@@ -24,7 +24,7 @@ class SnapshotQuery(EvolutionQuery):
     sort: str | None = Field(default=None, max_length=40, description="A column; - in front: falling.")
     filter: Literal["all", "correct", "incorrect"] = "all"
     q: str | None = Field(default=None, max_length=200, description="Looked for in all texts.")
-    format: Literal["json", "csv", "html"] = "json"
+    format: Literal["json", "csv", "parquet", "html"] = "json"
 
 
 class ExamplesQuery(EvolutionQuery):
@@ -41,7 +41,7 @@ class ExamplesQuery(EvolutionQuery):
     )
     offset: int = Field(default=0, ge=0, le=10**9)
     texts: Literal["whole", "short"] = Field(default="whole", description="short: at most 300 characters.")
-    format: Literal["json", "csv"] = "json"
+    format: Literal["json", "csv", "parquet"] = "json"
 
 
 class CompareQuery(EvolutionQuery):
@@ -55,4 +55,4 @@ class CompareQuery(EvolutionQuery):
     sort: str | None = Field(
         default=None, max_length=40, description="Default: the largest change of the loss first."
     )
-    format: Literal["json", "csv", "html"] = "json"
+    format: Literal["json", "csv", "parquet", "html"] = "json"

@@ -16,6 +16,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy.orm import Session
+from threadpoolctl import threadpool_limits
 
 from app.domain.projection import Projection, project
 from app.services.evolution_examples import is_correct
@@ -40,6 +41,7 @@ class _Map:
     steps: list[int]
     projection: Projection
     correct_N: list[NDArray[np.uint8]]
+    bounds: list[list[float]]
 
 
 class EvolutionMaps:
@@ -82,7 +84,7 @@ class EvolutionMaps:
             "probes": [] if probes is None else _points(probes, found.newest.task),
             "frames": [_frame(drawn, number) for number in numbers],
             "explained": [round(first, _DECIMALS), round(second, _DECIMALS)],
-            "bounds": _bounds(drawn.projection),
+            "bounds": drawn.bounds,
         }
 
     def neighbours(
@@ -120,11 +122,14 @@ def _draw(session: Session, taken: Sequence[Moment], version: str) -> _Map:
             yield vectors.vectors_of(session, one.id)
 
     columns = snapshots.columns(session, [one.id for one in taken], names=("correct", "rank"))
+    with threadpool_limits(limits=1, user_api="blas"):  # runs train beside us: threads that spin cost tenfold
+        projection = project(frames(), num_frames=len(taken))
     return _Map(
         version,
         [one.step for one in taken],
-        project(frames(), num_frames=len(taken)),
+        projection,
         [is_correct(columns[one.id], one).astype(np.uint8) for one in taken],
+        _bounds(projection),
     )
 
 

@@ -52,22 +52,25 @@ def neighbours_at(
         "step": chosen.step,
         "example_id": example_id,
         "k": k,
+        "example": _told(probes, row, correct_N),
         "neighbors": [
-            {
-                "example_id": probes.ids[one],
-                "index": one,
-                "similarity": round(float(cosines_N[one]), 6),
-                "input": probes.examples[one]["input"],
-                "expected_output": probes.examples[one]["expected_output"],
-                "group": probes.groups[one],
-                "exact_match": bool(correct_N[one]),
-            }
-            for one in rows
+            {**_told(probes, one, correct_N), "similarity": round(float(cosines_N[one]), 6)} for one in rows
         ],
         "previous_step": None if before is None else before.step,
         "entered": entered,
         "left": [probes.ids[one] for one in earlier if one not in set(rows)],
         "churn": None if before is None or not rows else round(len(entered) / len(rows), 6),
+    }
+
+
+def _told(probes: Probes, row: int, correct_N: NDArray[np.bool_]) -> dict[str, Any]:
+    return {
+        "example_id": probes.ids[row],
+        "index": row,
+        "input": probes.examples[row]["input"],
+        "expected_output": probes.examples[row]["expected_output"],
+        "group": probes.groups[row],
+        "exact_match": bool(correct_N[row]),
     }
 
 
@@ -83,7 +86,8 @@ def cosines(vectors_ND: NDArray[np.float16], row: int) -> NDArray[np.float32]:
     """The cosine of every vector with that of ``row``; 0 for a vector of zeros."""
     aim_D = directions(vectors_ND[row : row + 1])[0]
     size = max(1, _BLOCK_NUMBERS // vectors_ND.shape[1])
-    blocks = [
-        directions(vectors_ND[start : start + size]) @ aim_D for start in range(0, len(vectors_ND), size)
+    blocks = [  # einsum and not @: a product so small is no work for threads
+        np.einsum("nd,d->n", directions(vectors_ND[start : start + size]), aim_D)
+        for start in range(0, len(vectors_ND), size)
     ]
     return np.concatenate(blocks)

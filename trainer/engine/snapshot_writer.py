@@ -102,7 +102,7 @@ class SnapshotWriter:
             "probes": probes,
             "summary": _encode(summary),
         }
-        vectors = _vectors(answers)
+        vectors = placed_vectors(answers)
         if vectors is not None:
             content["vectors"] = vectors
         name = snapshot_name(step)
@@ -160,7 +160,7 @@ def _check_lengths(answers: ProbeAnswers, *, num_probes: int) -> None:
             raise ValueError(f"the task answers {count} of its {num_probes} probes in {name!r}")
 
 
-def _vectors(answers: ProbeAnswers) -> dict[str, Any] | None:
+def placed_vectors(answers: ProbeAnswers) -> dict[str, Any] | None:
     """The field ``vectors``; None for what a model that has diverged, or is too large, leaves out."""
     vectors_BD = answers.vectors_BD
     if vectors_BD is None or vectors_BD.ndim != 2 or refusal(*vectors_BD.shape) is not None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import math
 import struct
 from collections.abc import Sequence
 from typing import Any, Final
@@ -40,10 +41,10 @@ def pack_rows(rows: Sequence[Sequence[float]]) -> tuple[int, bytes]:
     for number, row in enumerate(rows):
         if len(row) != dim:
             raise ValueError(f"vector {number} has {len(row)} numbers, the first has {dim}")
-        cut = [min(LARGEST, max(-LARGEST, float(value))) for value in row]
-        if any(value != value for value in cut):
-            raise ValueError(f"vector {number} holds NaN")
-        parts.append(struct.pack(f"<{dim}e", *cut))
+        numbers = [float(value) for value in row]
+        if not all(map(math.isfinite, numbers)):
+            raise ValueError(f"vector {number} holds a number that is not finite")
+        parts.append(struct.pack(f"<{dim}e", *(min(LARGEST, max(-LARGEST, value)) for value in numbers)))
     why = refusal(len(rows), dim)
     if why is not None:
         raise ValueError(why)

@@ -29,7 +29,7 @@ def projected(*frames: NDArray[np.float64]) -> Projection:
 def test_a_rotated_copy_lies_exactly_where_the_first_lay(num_points: int, dim: int) -> None:
     vectors_ND = clusters(num_points, dim)
     found = projected(vectors_ND, vectors_ND @ random_rotation(dim), -vectors_ND)
-    extent = np.ptp(found.frames_N2[0])
+    extent = float(np.ptp(found.frames_N2[0]))
     for frame in found.frames_N2[1:]:
         np.testing.assert_allclose(frame, found.frames_N2[0], atol=0.01 * extent)
     assert found.disparities[0] is None

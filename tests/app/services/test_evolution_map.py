@@ -134,6 +134,7 @@ def test_neighbours_are_the_nearest_by_angle_nearest_first(store: Store, run: st
         "example_id": "ex_0001", "index": 1, "similarity": 0, "input": "query 1", "expected_output": "text 1",
         "group": "g1", "exact_match": False,
     }  # fmt: skip
+    assert (found["example"]["input"], found["example"]["exact_match"]) == ("query 0", True)
     assert (found["previous_step"], found["churn"], found["entered"], found["left"]) == (None, None, [], [])
 
 

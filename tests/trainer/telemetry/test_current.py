@@ -6,6 +6,7 @@ import gzip
 import json
 import os
 import signal
+import struct
 import subprocess
 import sys
 import textwrap
@@ -110,6 +111,34 @@ def test_an_answer_may_be_called_what_the_api_calls_it(tmp_path: Path) -> None:
     name, figures = files.write(3, examples, summary={}, epoch=0.0)
     record = parse((paths.snapshots / name).read_bytes())
     assert (record.outputs, figures["accuracy"]) == ([{"text": "2"}], 1.0)
+
+
+def test_a_script_may_say_where_its_model_places_the_examples(tmp_path: Path) -> None:
+    paths = new_run(tmp_path)
+    program = """
+        from trainer.telemetry import current_run
+        run = current_run()
+        examples = [{"input": "a", "expected_output": "a", "output": "a"}, {"input": "b", "output": "b"}]
+        class Array:
+            def tolist(self):
+                return [[1.0, 0.5, 1e6], [0, -2, 3]]
+        run.snapshot(1, examples, vectors=Array())
+        run.snapshot(2, examples, vectors=[[1.0, 2.0]])
+        run.snapshot(3, examples, vectors=[[1.0, 2.0], [float("nan"), 1.0]])
+        run.snapshot(4, examples, vectors=[[1.0, 2.0], ["x", None]])
+    """
+    output_of(paths, program)
+    files = [event["file"] for event in told(paths, "snapshot")]
+    records = [parse((paths.snapshots / name).read_bytes()) for name in files]
+    assert [record.step for record in records] == [1, 2, 3, 4]
+    first = records[0].vectors
+    assert first is not None
+    assert struct.unpack("<6e", first.packed) == (1.0, 0.5, 65504.0, 0.0, -2.0, 3.0)
+    assert [record.vectors for record in records[1:]] == [None, None, None]
+    why = [event["text"] for event in told(paths, "alert")]
+    assert "1 vectors and 2 examples" in why[0]
+    assert "vector 1 holds a number that is not finite" in why[1]
+    assert "cannot be read" in why[2]
 
 
 def test_a_recipe_of_ours_reports_through_its_own_reporter_only(tmp_path: Path) -> None:

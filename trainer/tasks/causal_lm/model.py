@@ -74,7 +74,7 @@ class LanguageModel:
         self._takes_positions = "position_ids" in accepted
         self._takes_selection = "logits_to_keep" in accepted
         self.config: Any = inner.config
-        self._body: nn.Module = inner.base_model
+        self._body: nn.Module = getattr(inner, "base_model", inner)
         self.is_stateful = bool(getattr(inner, "_is_stateful", False))
 
     @property

@@ -187,7 +187,8 @@ class Classifier:
         self.model = model.to(device)
         self.device = device
         self._numbers = Numbers(choose_precision(precision, device), self.model, device=device)
-        self._num_labels = int(getattr(model, "config").num_labels)  # noqa: B009 - not of every nn.Module
+        config: Any = getattr(model, "config", None)
+        self._num_labels = int(getattr(config, "num_labels", 0))
 
     @property
     def loss_scale(self) -> float:

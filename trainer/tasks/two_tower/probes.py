@@ -107,13 +107,8 @@ def answer_probes(
                 ]
             }
         )
-    return ProbeAnswers(
-        columns,
-        outputs,
-        _described_documents(material, named),
-        _summary(found.ranks_B, pool),
-        vectors_BD=queries_BD,
-    )
+    described = _described_documents(material, named)
+    return ProbeAnswers(columns, outputs, described, _summary(found.ranks_B, pool), vectors_BD=queries_BD)
 
 
 def _summary(ranks_B: Ints, pool: Ints) -> dict[str, float]:

@@ -17,6 +17,7 @@ from trainer.engine.gradients import backward
 from trainer.language import precision
 from trainer.language.completion import complete
 from trainer.language.sources import ModelError
+from trainer.tasks.causal_lm.asking import token_log_probabilities
 from trainer.tasks.causal_lm.batches import Batches, collate
 from trainer.tasks.causal_lm.material import Sequence
 from trainer.tasks.causal_lm.model import LanguageModel, build_model
@@ -183,3 +184,22 @@ def test_completions_are_the_same_alone_and_beside_others_and_end_where_the_mode
         ids, attention_mask=torch.ones_like(ids), max_new_tokens=6, do_sample=False, eos_token_id=None
     )
     assert generated[0, 11:].tolist() == together[1].ids
+
+
+@pytest.mark.parametrize("how", [{}, {"lora_rank": 2}])
+def test_the_vector_of_an_example_is_the_mean_state_over_its_prompt_alone(
+    prepared: Prepared, how: dict[str, Any]
+) -> None:
+    model = built(prepared, **how)
+    model.model.eval()
+    examples = [prepared.material.sequences[number] for number in (0, 5, 11)]
+    scores = token_log_probabilities(model, examples, at_once=2, with_vectors=True)
+    plain = token_log_probabilities(model, examples, at_once=2)
+    assert [one.vector_D for one in plain] == [None] * 3
+    for example, found, without in zip(examples, scores, plain, strict=True):
+        assert (found.log_probabilities == without.log_probabilities).all()
+        assert found.vector_D is not None
+        prompt = torch.from_numpy(example.ids[~example.learned])[None]
+        with torch.no_grad(), model.watching_states() as states:
+            model.model(input_ids=prompt)
+        assert torch.allclose(torch.from_numpy(found.vector_D), states[0][0].mean(dim=0), atol=1e-4)

@@ -164,3 +164,29 @@ def test_lora_trains_little_and_names_the_layers_it_could_go_beside(texts_file: 
     assert isinstance(Classifier(model, device=CPU, precision="fp32").model, torch.nn.Module)
     with pytest.raises(ModelError, match=r"lora_targets 'nothing': .* The model's layers are .*Wqkv"):
         prepared(texts_file, lora_rank=2, lora_targets="nothing")
+
+
+@pytest.mark.parametrize("how", [{}, {"lora_rank": 4, "lora_targets": "Wqkv"}])
+def test_the_vectors_of_the_probes_are_what_the_labels_are_made_from(
+    texts_file: Path, how: dict[str, Any]
+) -> None:
+    task, _ = prepared(texts_file, **how)
+    model = task.modules()["classifier"]
+    model.eval()
+    state = torch.random.get_rng_state()
+    with torch.no_grad():
+        answers = task.probe()
+        again = task.probe()
+    assert torch.equal(torch.random.get_rng_state(), state)
+    vectors = answers.vectors_BD
+    assert vectors is not None
+    assert again.vectors_BD is not None
+    assert vectors.shape == (len(answers.outputs), SMALL["hidden_dim"])
+    assert (vectors == again.vectors_BD).all()
+    heads = [one for one in model.modules() if isinstance(one, torch.nn.Linear)]
+    head = next(
+        one for one in reversed(heads) if one.out_features == len(answers.outputs[0]["probabilities"])
+    )
+    with torch.no_grad():
+        probabilities = torch.softmax(head(torch.from_numpy(vectors)), dim=-1)
+    assert probabilities.max(dim=-1).values.tolist() == pytest.approx(answers.columns["confidence"], abs=1e-4)

@@ -283,3 +283,12 @@ def test_probes_are_the_same_whatever_the_order_of_the_file() -> None:
 def test_the_margin_and_losses_of_probes_are_finite(tmp_path: Path) -> None:
     answers = text_task(tmp_path)[0].probe()
     assert all(math.isfinite(value) for column in answers.columns.values() for value in column)
+
+
+def test_the_vectors_of_the_probes_are_those_of_their_queries(tmp_path: Path) -> None:
+    task, _ = text_task(tmp_path)
+    with torch.no_grad():
+        answers = task.probe()
+    assert answers.vectors_BD is not None
+    assert len(answers.vectors_BD) == len(answers.outputs)
+    np.testing.assert_allclose(np.linalg.norm(answers.vectors_BD, axis=1), 1.0, rtol=1e-4)
