@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from app.services.access import Access
     from app.services.alerts import Alerts
     from app.services.asking import Asking
+    from app.services.backfill import Backfill
     from app.services.dataset_desk import DatasetDesk
     from app.services.doctor import Doctor
     from app.services.evolution import Evolution
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from app.services.preflight import Preflight
     from app.services.queue import RunQueue
     from app.services.queue_parts import QueueParts
+    from app.services.run_probes import RunProbes
     from app.services.runs import Runs
     from app.services.verification import Verification
     from app.services.webhook import Webhook
@@ -52,6 +54,8 @@ class Container:
     preflight: Preflight
     verification: Verification
     asking: Asking
+    backfill: Backfill
+    run_probes: RunProbes
 
 
 def container() -> Container:

@@ -39,6 +39,7 @@ from app.services.adoption import Adoption
 from app.services.alert_bell import AlertBell, LossBell
 from app.services.alerts import Alerts
 from app.services.asking import Asking
+from app.services.backfill import Backfill
 from app.services.dataset_desk import DatasetDesk
 from app.services.dataset_inspection import Inspections
 from app.services.dataset_uploads import Uploads
@@ -51,6 +52,7 @@ from app.services.metrics import MetricReader
 from app.services.preflight import Preflight
 from app.services.queue import RunQueue
 from app.services.queue_parts import build_queue_parts
+from app.services.run_probes import RunProbes
 from app.services.run_reader import RunReader
 from app.services.runs import Runs
 from app.services.verification import Verification
@@ -239,6 +241,8 @@ def _container(
         preflight=Preflight(settings),
         verification=Verification(settings),
         asking=Asking(runs),
+        backfill=Backfill(runs),
+        run_probes=RunProbes(runs),
         alerts=Alerts(store, live=live),
         webhook=webhook,
     )
@@ -251,4 +255,5 @@ def _background(parts: Container, adoption: Adoption, keeper: SocketKeeper) -> B
         *(parts.doctor, parts.preflight, parts.verification, parts.webhook, parts.queue_parts.inbox),
         parts.datasets.inspections,
         parts.asking,
+        parts.backfill,
     )

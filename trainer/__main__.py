@@ -19,7 +19,7 @@ from trainer.cli.errors import UsageError
 
 COMMANDS: Final = (
     *("run", "preflight", "verify", "supervise", "drain", "stop"),
-    *("ask", "recipes", "scripts", "datasets", "doctor", "diagnose"),
+    *("ask", "snapshot", "recipes", "scripts", "datasets", "doctor", "diagnose"),
 )
 
 

@@ -9,6 +9,7 @@ from apiflask import APIFlask
 from app.routes import (
     alerts_api,
     asking_api,
+    backfill_api,
     checking_api,
     datasets_api,
     diagnosis_api,
@@ -48,6 +49,7 @@ BLUEPRINTS: Final = (
     mark_ended_api.bp,
     inbox_api.bp,
     asking_api.bp,
+    backfill_api.bp,
     exports_api.bp,
     scripts_api.bp,
     evaluations_api.bp,

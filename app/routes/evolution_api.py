@@ -29,6 +29,7 @@ from app.routes.replies import reply
 from app.routes.tables import PARQUET, table
 from app.security.access import requires
 from app.services.evolution_comparison import rows_of
+from app.services.evolution_html import comparison_page, page_name, snapshot_page
 
 NAMED_STEPS: Final = frozenset({"latest", "first", "best"})
 LARGEST_STEP: Final = 2**53
@@ -37,17 +38,19 @@ _Answers = dict[int | str, dict[str, str | dict[str, dict[str, Any]]]]
 _UNCHANGED: Final[_Answers] = {304: {"description": "The client's copy is current"}}
 
 
-def _listing(answer: str) -> _Answers:
-    """What may be asked for as JSON or as a table."""
+def _listing(answer: str, *, has_page: bool = False) -> _Answers:
+    """What may be asked for as JSON or as a table, perhaps also as a page that stands alone."""
     content = {
         "application/json": {"schema": {"$ref": f"#/components/schemas/{answer}"}},
         "text/csv": {"schema": {"type": "string"}},
         PARQUET: {"schema": {"type": "string", "format": "binary"}},
     }
-    return {200: {"description": "As JSON, CSV or Parquet", "content": content}, **_UNCHANGED}
+    if has_page:
+        content["text/html"] = {"schema": {"type": "string"}}
+    return {200: {"description": "As JSON, or in the format asked for", "content": content}, **_UNCHANGED}
 
 
-_SNAPSHOT_ANSWERS: Final = _listing("SnapshotAnswer")
+_SNAPSHOT_ANSWERS: Final = _listing("SnapshotAnswer", has_page=True)
 _SWAPPED_ANSWERS: Final[_Answers] = {
     **_SNAPSHOT_ANSWERS,
     308: {
@@ -154,7 +157,7 @@ def example(dataset: str, example_id: str, query: EvolutionQuery) -> Response:
 @requires("viewer")
 @takes_query(CompareQuery)
 @bp.output(ComparisonAnswer)
-@bp.doc(tags=["Evolution"], responses=_listing("ComparisonAnswer"))
+@bp.doc(tags=["Evolution"], responses=_listing("ComparisonAnswer", has_page=True))
 def compare(dataset: str, query: CompareQuery) -> Response:
     """Compare two snapshots: which examples were fixed, broken, are still right, still wrong."""
     found = container().evolution.compare(
@@ -165,6 +168,8 @@ def compare(dataset: str, query: CompareQuery) -> Response:
         run_to=query.run_to,
         sort=query.sort,
     )
+    if query.format == "html":
+        return _cacheable(_page(comparison_page(found), name=page_name(found)))
     if query.format != "json":
         name = f"{dataset}_from_{found['from']['step']}_to_{found['to']['step']}"
         return _cacheable(table(rows_of(found), name=name, kind=query.format))
@@ -182,6 +187,8 @@ def _snapshot(dataset: str, step: str, query: SnapshotQuery) -> Response:
         filter=query.filter,
         q=query.q,
     )
+    if query.format == "html":
+        return _cacheable(_page(snapshot_page(found), name=page_name(found)))
     if query.format != "json":
         return _cacheable(table(found["examples"], name=str(found["snapshot_id"]), kind=query.format))
     return _cacheable(reply(found))
@@ -203,4 +210,11 @@ def _cacheable(response: Response) -> Response:
     response.add_etag()
     response.cache_control.no_cache = True
     response.make_conditional(request)
+    return response
+
+
+def _page(text: str, *, name: str) -> Response:
+    """A page of its own, to be kept: this server's rules for pages forbid the styles it carries."""
+    response = Response(text, mimetype="text/html")
+    response.headers["Content-Disposition"] = f"attachment; filename*=UTF-8''{quote(name)}"
     return response

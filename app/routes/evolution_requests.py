@@ -24,7 +24,7 @@ class SnapshotQuery(EvolutionQuery):
     sort: str | None = Field(default=None, max_length=40, description="A column; - in front: falling.")
     filter: Literal["all", "correct", "incorrect"] = "all"
     q: str | None = Field(default=None, max_length=200, description="Looked for in all texts.")
-    format: Literal["json", "csv", "parquet"] = "json"
+    format: Literal["json", "csv", "parquet", "html"] = "json"
 
 
 class ExamplesQuery(EvolutionQuery):
@@ -55,4 +55,4 @@ class CompareQuery(EvolutionQuery):
     sort: str | None = Field(
         default=None, max_length=40, description="Default: the largest change of the loss first."
     )
-    format: Literal["json", "csv", "parquet"] = "json"
+    format: Literal["json", "csv", "parquet", "html"] = "json"

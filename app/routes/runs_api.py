@@ -127,6 +127,7 @@ def update(run_id: str, body: RunChanges) -> Response:
 @bp.doc(tags=["Runs"])
 def delete(run_id: str, query: DeleteQuery) -> Response:
     """Delete an ended run; its folder moves to `instance/trash` unless `purge` is true."""
+    container().backfill.forget(run_id)  # before: it writes into the folder
     container().runs.delete(run_id, purge=query.purge)
     container().asking.forget(run_id)
     return no_content()

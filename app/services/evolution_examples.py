@@ -16,6 +16,8 @@ from numpy.typing import NDArray
 from sqlalchemy.orm import Session
 
 from app.services.evolution_classification import classification_answer
+from app.services.evolution_imported import imported_answer
+from app.services.evolution_original import TASK
 from app.services.evolution_probes import Documents, Probes
 from app.store import snapshots
 from app.store.models import Snapshot
@@ -181,4 +183,5 @@ def _named(output: dict[str, Any]) -> list[str]:
 _ANSWERS: Final[dict[str, Answer]] = {
     "retrieval": _retrieval_answer,
     "classification": classification_answer,
+    TASK: imported_answer,
 }

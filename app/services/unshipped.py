@@ -14,6 +14,7 @@ from app.store import logs
 from app.store import runs as run_rows
 from app.store.models import Snapshot
 from trainer.protocol.events import Stream, snapshot_name
+from trainer.protocol.probe_files import ADDED
 from trainer.protocol.run_folder import RunPaths, segments
 
 TAIL_BYTES: Final = 1024 * 1024
@@ -61,7 +62,8 @@ def _has_output_beyond(session: Session, run_id: str, paths: RunPaths) -> bool:
 
 
 def _has_snapshot_beyond(session: Session, run_id: str, paths: RunPaths) -> bool:
-    stored = set(session.scalars(select(Snapshot.step).where(Snapshot.run_id == run_id)))
+    is_added = Snapshot.dataset.endswith(ADDED, autoescape=True)  # not from this folder
+    stored = set(session.scalars(select(Snapshot.step).where(Snapshot.run_id == run_id, ~is_added)))
     known = {snapshot_name(step) for step in stored} | _refused_or_sent(paths)
     return any(path.name not in known for path in paths.snapshots.glob("step_*.json.gz"))
 

@@ -263,7 +263,10 @@ class Snapshot(Base):
     """
 
     __tablename__ = "snapshots"
-    __table_args__ = (UniqueConstraint("run_id", "step"), Index("ix_snapshots_dataset", "dataset", "step"))
+    __table_args__ = (
+        UniqueConstraint("run_id", "dataset", "step", name="snapshots_run_id_dataset_step_key"),
+        Index("ix_snapshots_dataset", "dataset", "step"),
+    )
     id: Mapped[int] = mapped_column(primary_key=True)
     run_id: Mapped[str] = mapped_column(ForeignKey("runs.id", ondelete="CASCADE"))
     dataset: Mapped[str] = mapped_column(Text)  # the dataset's plain name, as used in the evolution API

@@ -6,12 +6,12 @@ import time
 from collections.abc import Iterable
 from typing import Any, Final
 
-from sqlalchemy import insert, select
+from sqlalchemy import delete, insert, select
 from sqlalchemy.orm import Session
 
 from app.domain.snapshots import SnapshotRecord
 from app.errors import InvalidRequest
-from app.store.models import ProbeDocument, ProbeSet
+from app.store.models import ProbeDocument, ProbeSet, Snapshot
 from app.store.snapshot_blocks import pack_rows, unpack_rows
 
 _IN_LIST: Final = 500
@@ -66,6 +66,16 @@ def save_documents(session: Session, record: SnapshotRecord) -> None:
     ]
     if rows:
         session.execute(insert(ProbeDocument), rows)
+
+
+def drop_unused(session: Session, probe_sets: Iterable[str]) -> None:
+    """Remove those of ``probe_sets`` that no snapshot needs any more, with their documents."""
+    still_used = select(Snapshot.id).where(Snapshot.probe_set == ProbeSet.hash).exists()
+    session.execute(
+        delete(ProbeSet)
+        .where(ProbeSet.hash.in_(list(probe_sets)), ~still_used)
+        .execution_options(synchronize_session=False)
+    )
 
 
 def stored_at(session: Session, probe_set: str) -> float:

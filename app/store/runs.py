@@ -13,8 +13,8 @@ from sqlalchemy.orm import Session
 
 from app.domain.run_states import ACTIVE, ENDED, TRANSITIONS, RunState, sources_of
 from app.errors import Conflict, InvalidTransition, NotFound
-from app.store import alerts, inbox
-from app.store.models import Attempt, Checkpoint, ProbeSet, Run, RunEvent, Snapshot, StreamMark
+from app.store import alerts, inbox, probes
+from app.store.models import Attempt, Checkpoint, Run, RunEvent, Snapshot, StreamMark
 
 _FIXED: Final = frozenset({"id", "state"})
 
@@ -222,12 +222,7 @@ def delete(session: Session, run_id: str) -> None:
     inbox.settle(session, run)
     probe_sets = set(session.scalars(select(Snapshot.probe_set).where(Snapshot.run_id == run_id)))
     session.execute(delete_rows(Run).where(Run.id == run_id))
-    still_used = select(Snapshot.id).where(Snapshot.probe_set == ProbeSet.hash).exists()
-    session.execute(
-        delete_rows(ProbeSet)
-        .where(ProbeSet.hash.in_(probe_sets), ~still_used)
-        .execution_options(synchronize_session=False)
-    )
+    probes.drop_unused(session, probe_sets)
 
 
 _ACTIVE: Final = [state.value for state in ACTIVE]

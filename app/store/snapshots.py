@@ -52,7 +52,8 @@ def save(session: Session, run_id: str, record: SnapshotRecord, *, attempt: int)
     """
     save_probes(session, record)
     save_documents(session, record)
-    stored = session.scalar(select(Snapshot).where(Snapshot.run_id == run_id, Snapshot.step == record.step))
+    here = Snapshot.run_id == run_id, Snapshot.dataset == record.dataset, Snapshot.step == record.step
+    stored = session.scalar(select(Snapshot).where(*here))
     if stored is not None:
         if stored.attempt > attempt or (stored.attempt == attempt and stored.t == record.t):
             return False

@@ -163,6 +163,8 @@ def test_pages_hold_no_inline_script_style_or_event_attribute() -> None:
         f"{shown(path)}: {match.group()}"
         for path in files_with(".html", under=("templates",))
         for match in inline.finditer(path.read_text(encoding="utf-8"))
+        # the one page that leaves the server, and must need nothing beside itself
+        if (shown(path), match.group()) != ("templates/export/_page.html", "<style")
     ]
     assert "\n".join(found) == ""
 

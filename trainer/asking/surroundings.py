@@ -44,10 +44,10 @@ def usual_memory_bytes() -> int:
     return _UNKNOWN_BYTES if limit is None else max(_LEAST_BYTES, limit // 2)
 
 
-def command(paths: RunPaths) -> list[str]:
+def command(paths: RunPaths, *, module: str = "trainer.asking") -> list[str]:
     """The argument vector; ``-P`` keeps the working directory off the module path."""
     flags = ["-u", "-X", "faulthandler", "-P"]
-    return [sys.executable, *flags, "-m", "trainer.asking", str(paths.root), str(os.getpid())]
+    return [sys.executable, *flags, "-m", module, str(paths.root), str(os.getpid())]
 
 
 def environment(spec: RunSpec, paths: RunPaths, *, device: str) -> dict[str, str]:

@@ -14,7 +14,7 @@ import time
 import zlib
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 import numpy as np
 import orjson
@@ -24,17 +24,48 @@ from trainer.protocol.events import SNAPSHOT_FORMAT, encode_number, snapshot_nam
 from trainer.protocol.files import write_atomic
 from trainer.protocol.run_folder import RunPaths, RunSpec
 from trainer.protocol.snapshot_vectors import LARGEST, refusal, vectors_field
-from trainer.telemetry.reporter import Reporter
 
 _GZIP: Final = 31  # zlib's word for the gzip container
 _COMPRESSION: Final = 5
 
 
+class Announces(Protocol):
+    """Who hears of each snapshot."""
+
+    @property
+    def attempt(self) -> int:
+        """Under which attempt it goes."""
+
+    def snapshot(self, step: int, file: str, summary: dict[str, float], cost_s: float) -> None:
+        """A snapshot lies in its folder."""
+
+
 class SnapshotWriter:
     """Writes the snapshots of one attempt; remembers which documents the run has sent."""
 
-    def __init__(self, task: Task, *, spec: RunSpec, paths: RunPaths, reporter: Reporter) -> None:
+    def __init__(
+        self,
+        task: Task,
+        *,
+        spec: RunSpec,
+        paths: RunPaths,
+        reporter: Announces,
+        dataset: str | None = None,
+        mark: str = "",
+    ) -> None:
+        """Nothing is asked yet.
+
+        Args:
+            task: who is asked.
+            spec: of the run.
+            paths: in whose ``snapshots`` they are written.
+            reporter: hears of each.
+            dataset: the name they go by; None stands for that of the run's dataset.
+            mark: what stands behind the model's version, to tell these from others.
+        """
         self._task = task
+        self._dataset = dataset_name(spec.dataset) if dataset is None else dataset
+        self._mark = f" {mark}" if mark else ""
         self._spec = spec
         self._paths = paths
         self._reporter = reporter
@@ -51,18 +82,18 @@ class SnapshotWriter:
         """
         started = time.perf_counter()
         answers = self._task.probe()
-        probes = self._probe_set()
+        probes = self.probe_set()
         _check_lengths(answers, num_probes=len(probes["examples"]))
         fresh = {key: text for key, text in answers.documents.items() if key not in self._sent}
         summary = _summarise(answers)
         content = {
             "format": SNAPSHOT_FORMAT,
             "task": self._task.name,
-            "dataset": dataset_name(self._spec.dataset),
+            "dataset": self._dataset,
             "step": step,
             "epoch": epoch,
             "t": time.time(),
-            "model_version": f"{self._spec.run_id}@{step}",
+            "model_version": f"{self._spec.run_id}@{step}{self._mark}",
             "probe_set": probes["hash"],
             "attempt": self._reporter.attempt,
             "columns": {name: _encode(column) for name, column in answers.columns.items()},
@@ -90,7 +121,8 @@ class SnapshotWriter:
         """Inverse of :meth:`state_dict`."""
         self._sent, self.last_step = set(state["sent"]), state["last_step"]
 
-    def _probe_set(self) -> dict[str, Any]:
+    def probe_set(self) -> dict[str, Any]:
+        """``{"hash", "examples"}``: what is asked, known by its content."""
         if self._probes is None:
             examples = self._task.probes()
             digest = hashlib.sha256(orjson.dumps(examples, option=orjson.OPT_SORT_KEYS)).hexdigest()

@@ -17,7 +17,7 @@ goes through the model at once; an update sums ``accumulate`` of them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, Protocol, runtime_checkable
@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
+from trainer.protocol.probe_files import AddedProbe
 from trainer.protocol.run_folder import RunSpec
 
 Tell = Callable[[str, float], None]  # (what is being done, fraction done 0..1)
@@ -155,6 +156,18 @@ class ExplainsEvaluation(Protocol):
 
     def evaluation_details(self) -> dict[str, Any]:
         """Details of the newest evaluation as plain JSON types; kept as a file of its own."""
+
+
+@runtime_checkable
+class TakesProbes(Protocol):
+    """What a :class:`Task` has besides when it can be asked other examples than its own."""
+
+    def with_probes(self, probes: Sequence[AddedProbe]) -> Task:
+        """The same model with these probes instead of its own; it shares the modules.
+
+        Raises:
+            ProbeRowError: one of them cannot be asked; names the row.
+        """
 
 
 @runtime_checkable

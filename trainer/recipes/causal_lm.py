@@ -287,5 +287,6 @@ RECIPE = Recipe(
     remedies=REMEDIES,
     dataset_kinds=("conversations",),
     answerer="trainer.tasks.causal_lm.answerer:open_answerer",
+    rebuild="trainer.tasks.causal_lm.train:rebuild",
     question=QUESTION,
 )

@@ -91,6 +91,8 @@ class Recipe:
         dataset_kinds: names of the kinds of files it takes (``trainer.datasets.kinds``); empty: none.
         answerer: ``module:function`` that opens a trained model to be asked, see
             :mod:`trainer.asking.declaration`; empty when its models cannot be asked.
+        rebuild: ``module:function`` that makes the task of a run again, so that its checkpoints can be asked
+            probes: ``rebuild(spec, tell) -> Task``; empty where that cannot be done.
         question: what such a question holds; the first field is what the box on the page takes.
         position: its place in lists, small first; of equal ones the name decides.
         needs_dataset: whether there is always a dataset; a script may train without one.
@@ -111,6 +113,7 @@ class Recipe:
     remedies: Mapping[Rung, Remedy] = field(default_factory=dict)
     dataset_kinds: tuple[str, ...] = ()
     answerer: str = ""
+    rebuild: str = ""
     question: tuple[QuestionField, ...] = PLAIN_TEXT
     position: int = 50
     needs_dataset: bool = True

@@ -262,4 +262,5 @@ RECIPE = Recipe(
     remedies=REMEDIES,
     dataset_kinds=("labelled",),
     answerer="trainer.tasks.text_classification.answerer:open_answerer",
+    rebuild="trainer.tasks.text_classification.train:rebuild",
 )

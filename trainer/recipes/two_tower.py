@@ -305,6 +305,7 @@ RECIPE = Recipe(
     remedies=REMEDIES,
     dataset_kinds=("pairs", "vectors"),
     answerer="trainer.tasks.two_tower.answerer:open_answerer",
+    rebuild="trainer.tasks.two_tower.train:rebuild",
     question=QUESTION,
     gates=GATES,
 )

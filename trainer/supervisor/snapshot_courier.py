@@ -78,14 +78,8 @@ class SnapshotCourier:
         if self._address is None:
             return False
         url, token = self._address
-        step = int(path.name.removeprefix("step_").removesuffix(".json.gz"))
         try:
-            response = session.put(
-                f"{url.rstrip('/')}/api/uplink/runs/{self._run}/snapshots/{step}",
-                data=path.read_bytes(),
-                headers={"Authorization": f"Bearer {token}", "Content-Type": "application/gzip"},
-                timeout=_TIMEOUT_S,
-            )
+            response = put_snapshot(session, path, url=url, token=token, run=self._run)
         except (requests.RequestException, OSError) as exc:
             log.info("snapshot %s: %s", path.name, exc)
             return False
@@ -98,6 +92,24 @@ class SnapshotCourier:
         with contextlib.suppress(OSError), self._note.open("a") as note:
             note.write(path.name + "\n")
         return True
+
+
+def put_snapshot(
+    session: requests.Session, path: Path, *, url: str, token: str, run: str
+) -> requests.Response:
+    """Upload one snapshot file; sent again it changes nothing.
+
+    Raises:
+        requests.RequestException: the dashboard cannot be reached.
+        OSError: the file cannot be read.
+    """
+    step = int(path.name.removeprefix("step_").removesuffix(".json.gz"))
+    return session.put(
+        f"{url.rstrip('/')}/api/uplink/runs/{run}/snapshots/{step}",
+        data=path.read_bytes(),
+        headers={"Authorization": f"Bearer {token}", "Content-Type": "application/gzip"},
+        timeout=_TIMEOUT_S,
+    )
 
 
 def _lines(path: Path) -> list[str]:

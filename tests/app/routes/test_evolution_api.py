@@ -145,6 +145,21 @@ def test_a_snapshot_can_be_downloaded_as_csv(api: Api, run_id: str) -> None:
     assert [row["example_id"] for row in rows] == [f"ex_{n:04d}" for n in range(NUM_EXAMPLES)]
 
 
+def test_a_snapshot_comes_as_a_page_to_keep(api: Api, run_id: str) -> None:
+    response = api.call("GET", f"{BASE}/python_docs/snapshot/10?format=html&filter=incorrect")
+    assert response.mimetype == "text/html"
+    assert "attachment" in response.headers["Content-Disposition"]
+    page = response.get_data(as_text=True)
+    assert page.count("<article>") == NUM_EXAMPLES - 3
+    assert "step 10" in page
+
+
+def test_a_comparison_comes_as_a_page_to_keep(api: Api, run_id: str) -> None:
+    response = api.call("GET", f"{BASE}/python_docs/compare?from=0&to=10&format=html")
+    assert "attachment" in response.headers["Content-Disposition"]
+    assert "2 fixed, 0 broken, 1 still right, 1 still wrong" in response.get_data(as_text=True)
+
+
 def rows_of(api: Api, path: str) -> list[dict[str, str]]:
     """A download as rows."""
     response = api.call("GET", f"{BASE}/{path}")

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import logging
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -16,8 +17,10 @@ from torch.optim import Optimizer
 
 from trainer.datasets.records import DatasetError, Tell
 from trainer.engine.task import LossOutput, ProbeAnswers
+from trainer.protocol.probe_files import AddedProbe
 from trainer.protocol.run_folder import RunSpec
 from trainer.recipes.causal_lm import CausalLmParams
+from trainer.tasks.causal_lm.added_probes import with_prompts
 from trainer.tasks.causal_lm.asking import ASKED_AT_ONCE, completions, perplexity, token_log_probabilities
 from trainer.tasks.causal_lm.batches import Batch, Batches
 from trainer.tasks.causal_lm.examples import prompt_end
@@ -156,6 +159,16 @@ class CausalLmTask:
         return answer_probes(
             self._model, self._probes, max_new_tokens=self._params.probe_tokens, at_once=self._asked_at_once
         )
+
+    def with_probes(self, probes: Sequence[AddedProbe]) -> CausalLmTask:
+        """The same model with other prompts; what each expects is how it should go on.
+
+        Raises:
+            ProbeRowError: one of them is too long for the model.
+        """
+        other = copy.copy(self)
+        other._material, other._probes = with_prompts(self._material, self._model, probes)
+        return other
 
     def export(self, folder: Path, *, run: RunSpec, step: int, metrics: dict[str, float], tell: Tell) -> None:
         """The model as a Hugging Face folder, LoRA merged into it."""

@@ -89,6 +89,28 @@ def train(spec: RunSpec, paths: RunPaths, reporter: Reporter, controls: Controls
     run_loop(task, loop_config(params, task), spec=spec, paths=paths, reporter=reporter, controls=controls)
 
 
+def rebuild(spec: RunSpec, tell: Tell) -> CausalLmTask:
+    """The task of a run, to load its checkpoints into; trains nothing.
+
+    Raises:
+        DatasetError: the dataset cannot be used.
+        ModelError: the model cannot be used.
+        DeviceUnavailable: the device asked for is not there.
+    """
+    params = CausalLmParams.model_validate(spec.params)
+    folder = Path(spec.datasets_dir)
+    tell("reading the dataset", 0.0)
+    prepared = prepare(spec.dataset, params, datasets_dir=folder, tell=tell, columns=spec.columns)
+    device = devices.pick(params.device)
+    numbers = precision.choose(params.precision, device)
+    tell("building the model", 0.5)
+    seeding.seed_everything(params.seed)
+    model = build_model(
+        prepared.source, prepared.tokenizer, params, device=device, precision=numbers, tell=tell
+    )
+    return CausalLmTask(prepared.material, model, params, fingerprint=prepared.fingerprint)
+
+
 def tokenizer_folder(paths: RunPaths) -> Path:
     """Where a run keeps its tokenizer."""
     return paths.root / "tokenizer"

@@ -5,8 +5,9 @@ Shape suffixes: B texts of a batch, K labels, N texts.
 
 from __future__ import annotations
 
+import copy
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -21,8 +22,10 @@ from transformers import PreTrainedTokenizerFast
 from trainer.datasets.records import DatasetError, Tell
 from trainer.engine.task import LossOutput, ProbeAnswers
 from trainer.language.export import export_model
+from trainer.protocol.probe_files import AddedProbe
 from trainer.protocol.run_folder import RunSpec
 from trainer.recipes.text_classification import TextClassificationParams
+from trainer.tasks.text_classification.added_probes import with_texts
 from trainer.tasks.text_classification.batches import Batch, Cutter, batches_of_epoch, in_order_of_length
 from trainer.tasks.text_classification.material import Ints, Material
 from trainer.tasks.text_classification.measures import (
@@ -173,6 +176,23 @@ class TextClassificationTask:
                 vectors = np.empty((len(rows), pooled.shape[1]), np.float32) if vectors is None else vectors
                 vectors[places] = pooled.cpu().numpy()
         return answer_probes(self._material, rows, probabilities, vectors)
+
+    def with_probes(self, probes: Sequence[AddedProbe]) -> TextClassificationTask:
+        """The same classifier with other texts; what each expects is one of its labels.
+
+        Raises:
+            ProbeRowError: there is no such label.
+        """
+        other = copy.copy(self)
+        other._material = with_texts(self._material, probes, self._tokenizer)
+        other._cutter = Cutter(
+            other._material.tokens,
+            max_length=self._params.max_length,
+            closing_ids=frozenset(self._tokenizer.all_special_ids),
+            padding_id=int(self._tokenizer.pad_token_id),
+        )
+        other._probe_rows = np.arange(len(probes), dtype=np.int64)
+        return other
 
     def state_dict(self) -> dict[str, Any]:
         """What a resumed run must find again: the dataset, and what its labels are called."""

@@ -62,6 +62,22 @@ def train(spec: RunSpec, paths: RunPaths, reporter: Reporter, controls: Controls
     run_loop(task, loop_config(params, task), spec=spec, paths=paths, reporter=reporter, controls=controls)
 
 
+def rebuild(spec: RunSpec, tell: Tell) -> TextClassificationTask:
+    """The task of a run, to load its checkpoints into; trains nothing.
+
+    Raises:
+        DatasetError: the dataset cannot be used.
+        ModelError: the model cannot be used.
+        DeviceUnavailable: the device asked for is not there.
+    """
+    params = TextClassificationParams.model_validate(spec.params)
+    folder = Path(spec.datasets_dir)
+    tell("reading the dataset", 0.0)
+    texts = read_dataset(spec.dataset, params, datasets_dir=folder, tell=tell, columns=spec.columns)
+    prepared = Prepared(texts, params, datasets_dir=folder, tell=tell)
+    return prepared.task(devices.pick(params.device), tell)
+
+
 def read_dataset(
     dataset: str,
     params: TextClassificationParams,

@@ -5,9 +5,10 @@ Shape suffixes: B pairs of a batch, N candidates, D length of the vectors.
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -18,11 +19,13 @@ from torch.optim import Optimizer
 
 from trainer.datasets.records import DatasetError, Tell
 from trainer.engine.task import LossOutput, ProbeAnswers
+from trainer.protocol.probe_files import AddedProbe
 from trainer.protocol.run_folder import RunSpec
 from trainer.recipes.search_process import home_of_search
 from trainer.recipes.two_tower import TwoTowerParams
 from trainer.retrieval.ranking import Floats, Ints
 from trainer.retrieval.search import Search, open_search
+from trainer.tasks.two_tower.added_probes import with_queries
 from trainer.tasks.two_tower.batches import Batch, Sampler, SamplerSettings
 from trainer.tasks.two_tower.evaluation import evaluate, index_settings
 from trainer.tasks.two_tower.export import Trained, asked_rows, write_export
@@ -65,9 +68,7 @@ class TwoTowerTask:
         Raises:
             DatasetError: fewer than two pairs are left to train on.
         """
-        self._material = material
-        self._towers = towers
-        self._params = params
+        self._material, self._towers, self._params = material, towers, params
         self._sampler = Sampler(material, _sampler_settings(params))
         self._search = search or open_search(home_of_search(params.search_process, platform=sys.platform))
         self._chunk = min(_CHUNK, params.micro_batch_size or _CHUNK)
@@ -92,6 +93,7 @@ class TwoTowerTask:
         self._margin = params.margin / (params.temperature if params.margin_unit == "cosine" else 1.0)
         self._floors = Floors(params)
         self._probe_rows = choose_probes(material, count=params.num_probes, seed=params.seed)
+        self._probe_golds = [self._sampler.golds_of(row) for row in self._probe_rows.tolist()]
         self._pool = self._evaluation_pool()
         self._pool_vectors: tuple[tuple[int, ...], Floats] | None = None
 
@@ -184,9 +186,22 @@ class TwoTowerTask:
             self._query_vectors(self._probe_rows),
             self._document_vectors(),
             pool=self._pool,
-            golds=self._pool_golds(self._probe_rows),
+            golds=[np.searchsorted(self._pool, golds) for golds in self._probe_golds],
             temperature=self._params.temperature,
         )
+
+    def with_probes(self, probes: Sequence[AddedProbe]) -> TwoTowerTask:
+        """The same towers with other queries; what each expects is a document's id, title or text.
+
+        Raises:
+            ProbeRowError: the towers read vectors, or no document is the one expected.
+        """
+        material, golds_B = with_queries(self._material, probes)
+        other = copy.copy(self)
+        other._material, other._probe_rows = material, np.arange(len(probes), dtype=np.int64)
+        other._probe_golds = [golds_B[place : place + 1] for place in range(len(probes))]
+        other._pool, other._pool_vectors = np.union1d(self._pool, golds_B), None
+        return other
 
     def export(self, folder: Path, *, run: RunSpec, step: int, metrics: dict[str, float], tell: Tell) -> None:
         """Leave towers, documents and index in ``folder``; see :mod:`trainer.tasks.two_tower.export`.

@@ -126,6 +126,22 @@ def load_task(
     return TwoTowerTask(material, towers, params, search=search, supplied=supplied), material
 
 
+def rebuild(spec: RunSpec, tell: Tell) -> TwoTowerTask:
+    """The task of a run, to load its checkpoints into; trains nothing.
+
+    Raises:
+        DatasetError: the dataset cannot be used.
+        DeviceUnavailable: the device asked for is not there.
+    """
+    params = TwoTowerParams.model_validate(spec.params)
+    device = devices.pick(params.device)
+    folder = Path(spec.datasets_dir)
+    task, _ = load_task(
+        spec.dataset, params, datasets_dir=folder, device=device, tell=tell, columns=spec.columns
+    )
+    return task
+
+
 def _with_bank(rows: TextPairs | VectorPairs, path: Path, tell: Tell) -> VectorPairs:
     if isinstance(rows, TextPairs):
         raise DatasetError(f"{rows.name} holds texts, and {path.name} a bank of vectors; clear bank_file")

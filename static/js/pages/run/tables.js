@@ -100,7 +100,7 @@ export async function showCheckpoints(path) {
     formatClock(one.created_at),
   ]);
   fill(
-    find("#panel-checkpoints"),
+    find("#checkpoint-list"),
     rows.length
       ? table(["Step", "Size", "Why", "Metrics", "SHA-256", "Attempt", "Saved"], rows, "Checkpoints, newest first")
       : nothing("No checkpoint yet", "Checkpoints are saved on schedule, when the run is stopped, and when you ask for one above."),

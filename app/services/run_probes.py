@@ -1,0 +1,109 @@
+"""Probes that people add to a run: kept in its folder, asked by a back-fill, never by the training."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from typing import Any, Final
+
+from app.domain.snapshots import plain_name
+from app.errors import Conflict, InvalidRequest
+from app.services.runs import Runs
+from app.store.models import Run
+from trainer.protocol.errors import ProtocolError
+from trainer.protocol.files import write_atomic
+from trainer.protocol.probe_files import (
+    AddedProbe,
+    ProbeRowError,
+    added_name,
+    checked_probes,
+    lines_of,
+    probes_path,
+    read_probes,
+    rows_of,
+)
+from trainer.recipes.registry import recipes
+
+NOTE: Final = "A training that is going on keeps asking its own probes; these are asked of checkpoints."
+_MEANING: Final = {
+    "retrieval": "the id, the title or the whole text of the document to be found",
+    "classification": "one of the labels",
+    "language_model": "how the text should go on",
+}
+
+
+class RunProbes:
+    """Reads and writes ``probes.jsonl`` of run folders; one writer at a time."""
+
+    def __init__(self, runs: Runs) -> None:
+        self._runs = runs
+        self._lock = threading.Lock()
+
+    def show(self, run_id: str) -> dict[str, Any]:
+        """``{"probes", "dataset", "expects", "note"}``; ``dataset`` names their snapshots.
+
+        Raises:
+            NotFound: there is no such run.
+            Conflict: the file cannot be read.
+        """
+        run = self._runs.get(run_id)
+        return _shown(run, self._read(run_id))
+
+    def add(self, run_id: str, rows: Sequence[Any], *, replace: bool = False) -> dict[str, Any]:
+        """Add probes, or put them in the place of all there are.
+
+        Raises:
+            NotFound: there is no such run.
+            Conflict: models of its recipe cannot be asked, or its folder is not here.
+            InvalidRequest: a row is wrong; ``field`` and message name it. Nothing is added then.
+        """
+        run = self._runs.get(run_id)
+        recipe = recipes().get(run.recipe)
+        if recipe is None or not recipe.rebuild:
+            raise Conflict(f"Checkpoints of the recipe {run.recipe} cannot be asked added probes.")
+        if not self._runs.paths(run_id).spec.is_file():
+            raise Conflict("The run's folder is not on this machine, so nothing can be added to it.")
+        with self._lock:
+            known = [] if replace else self._read(run_id)
+            try:
+                added = checked_probes(rows, known=[one.example_id for one in known])
+            except ProbeRowError as exc:
+                raise _refused(exc) from exc
+            if not added and not replace:
+                raise InvalidRequest("there is no probe among what was sent", field="probes")
+            path = probes_path(self._runs.paths(run_id))
+            write_atomic(path, lines_of([*known, *added]), mode=0o600)
+        return _shown(run, [*known, *added])
+
+    def add_lines(self, run_id: str, content: bytes, *, replace: bool = False) -> dict[str, Any]:
+        """The same from JSON lines."""
+        try:
+            rows = rows_of(content)
+        except ProbeRowError as exc:
+            raise _refused(exc) from exc
+        return self.add(run_id, rows, replace=replace)
+
+    def _read(self, run_id: str) -> list[AddedProbe]:
+        try:
+            return read_probes(probes_path(self._runs.paths(run_id)))
+        except ProtocolError as exc:
+            raise Conflict(
+                f"The added probes cannot be read: {exc}", hint="Send them anew, to replace."
+            ) from exc
+
+
+def _refused(error: ProbeRowError) -> InvalidRequest:
+    field = f"probes.{error.row - 1}" + (f".{error.field}" if error.field else "")
+    return InvalidRequest(
+        f"The probes: {error}.", field=field, hint="Nothing was added: put the row right and send all again."
+    )
+
+
+def _shown(run: Run, probes: Sequence[AddedProbe]) -> dict[str, Any]:
+    recipe = recipes().get(run.recipe)
+    return {
+        "probes": [one.to_json() for one in probes],
+        "dataset": added_name(plain_name(run.dataset)),
+        "expects": _MEANING.get(recipe.task, "the right answer") if recipe else "the right answer",
+        "note": NOTE,
+    }

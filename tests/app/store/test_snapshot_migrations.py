@@ -1,0 +1,76 @@
+"""Revision 0010: a snapshot of a step for each of several probe sets; nothing is lost on the way."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from alembic import command
+from sqlalchemy import Connection, text
+
+from app.store import schema
+from app.store.connections import create_private_file, migration_engine
+
+RUN = """
+INSERT INTO runs (id, name, recipe, dataset, columns, params, tags, policy, profile, environment, rungs,
+  state, stop_requested, priority, queued_at, created_at, attempt, step, latest)
+VALUES ('r1', 'a', 'two', 'd', '{}', '{}', '[]', '{}', 'auto', '{}', '[]',
+  'finished', 0, 0, 1.0, 1.0, 1, 5, '{}')
+"""
+PROBES = """
+INSERT INTO probe_sets (hash, task, num_examples, examples, stored_at)
+VALUES ('set', 'retrieval', 1, x'00', 1.0)
+"""
+SNAPSHOT = """
+INSERT INTO snapshots (id, run_id, dataset, task, attempt, step, t, model_version, probe_set, num_examples,
+  summary, block_rows)
+VALUES (:id, 'r1', :dataset, 'retrieval', 1, 5, 1.0, 'v', 'set', 1, '{}', 1)
+"""
+COLUMN = "INSERT INTO snapshot_columns (snapshot_id, name, \"values\") VALUES (1, 'loss', x'00')"
+
+
+def migrate(url: str, revision: str, *, down: bool = False) -> None:
+    engine = migration_engine(url)
+    config = schema._config()
+    with engine.begin() as connection:
+        config.attributes["connection"] = connection
+        (command.downgrade if down else command.upgrade)(config, revision)
+    engine.dispose()
+
+
+def run_sql(url: str, statement: str, **values: Any) -> list[Any]:
+    engine = migration_engine(url)
+    try:
+        with engine.begin() as connection:
+            return _rows(connection, statement, values)
+    finally:
+        engine.dispose()
+
+
+def _rows(connection: Connection, statement: str, values: dict[str, Any]) -> list[Any]:
+    result = connection.execute(text(statement), values)
+    return [tuple(row) for row in result] if result.returns_rows else []
+
+
+def test_what_is_stored_survives_both_ways(tmp_path: Path) -> None:
+    path = tmp_path / "signalbox.db"
+    create_private_file(path)
+    url = f"sqlite:///{path}"
+    migrate(url, "0009_vectors_of_snapshots")
+    for statement in (RUN, PROBES):
+        run_sql(url, statement)
+    run_sql(url, SNAPSHOT, id=1, dataset="d")
+    run_sql(url, COLUMN)
+    with pytest.raises(Exception, match="UNIQUE"):
+        run_sql(url, SNAPSHOT, id=2, dataset="d (added probes)")
+    migrate(url, "0010_snapshots_by_dataset")
+    run_sql(url, SNAPSHOT, id=2, dataset="d (added probes)")
+    with pytest.raises(Exception, match="UNIQUE"):
+        run_sql(url, SNAPSHOT, id=3, dataset="d")
+    assert run_sql(url, "SELECT snapshot_id, name FROM snapshot_columns") == [(1, "loss")]
+    migrate(url, "0009_vectors_of_snapshots", down=True)
+    assert run_sql(url, "SELECT id, dataset FROM snapshots") == [(1, "d")]
+    assert run_sql(url, "SELECT snapshot_id, name FROM snapshot_columns") == [(1, "loss")]
+    with pytest.raises(Exception, match="UNIQUE"):
+        run_sql(url, SNAPSHOT, id=2, dataset="another")

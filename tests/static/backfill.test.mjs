@@ -1,0 +1,23 @@
+// What the card "Ask the checkpoints" says.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { askedWords, buttonWords, jobWords } from "../../static/js/pages/run/backfill_panel.js";
+
+test("what became of a checkpoint is told with its share", () => {
+  assert.equal(askedWords({ step: 1500, result: "asked", summary: { correct: 3, total_examples: 20 } }), "Step 1,500: asked: 3 of 20 right");
+  assert.equal(askedWords({ step: 8, result: "known" }), "Step 8: known already");
+  assert.equal(askedWords({ step: 8, result: "gone", summary: {} }), "Step 8: gone or damaged");
+});
+
+test("a job tells what it does, and then what came of it", () => {
+  const job = { checkpoint: "all", probes: "own", snapshots: [], doing: null, words: null, trouble: null };
+  assert.equal(jobWords({ ...job, doing: { detail: "reading the dataset", fraction: 0.5 } }), "Reading the dataset …");
+  assert.equal(jobWords({ ...job, words: "Checkpoints: 2 asked." }), "Checkpoints: 2 asked.");
+  assert.equal(jobWords({ ...job, trouble: "It was cancelled." }), "It was cancelled.");
+});
+
+test("one checkpoint is no plural", () => {
+  const found = { why_not: null, num_checkpoints: 1, has_added: false, running: false, job: null };
+  assert.equal(buttonWords(found), "Ask the checkpoint");
+  assert.equal(buttonWords({ ...found, num_checkpoints: 3 }), "Ask all 3 checkpoints");
+});
