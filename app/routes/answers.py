@@ -265,66 +265,6 @@ class DatasetListAnswer(Answer):
     max_upload_mib: int
 
 
-class EvolutionDatasetAnswer(Answer):
-    """A dataset that has snapshots."""
-
-    name: str
-    snapshot_count: int
-    first_step: int
-    last_step: int
-    path: str
-
-
-class EvolutionDatasetsAnswer(Answer):
-    """All datasets with snapshots, newest step first."""
-
-    datasets: list[EvolutionDatasetAnswer]
-
-
-class SnapshotEntryAnswer(Answer):
-    """A snapshot without its examples."""
-
-    step: int
-    timestamp: str
-    summary: dict[str, Any]
-    filename: str
-
-
-class SnapshotListAnswer(Answer):
-    """The snapshots of one run on one dataset, by step."""
-
-    snapshots: list[SnapshotEntryAnswer]
-
-
-class ExampleAnswer(Answer):
-    """What the model answered to one example at one step."""
-
-    example_id: str
-    step: int
-    input: str
-    expected_output: str
-    model_output: str
-    loss: float | None
-    exact_match: bool
-    output_length: int
-    similarity: float | None
-
-
-class SnapshotAnswer(Answer):
-    """What the model answered to all examples at one step."""
-
-    snapshot_id: str
-    training_step: int
-    timestamp: str
-    model_version: str
-    examples: list[ExampleAnswer]
-    summary: dict[str, Any]
-
-
-class EvolutionAnswer(Answer):
-    """An object of the evolution view."""
-
-
 class CheckAnswer(Answer):
     """One suspicion the doctor has looked at; ``remedy`` is empty where nothing needs to be done."""
 

@@ -17,35 +17,45 @@ from flask import Response, request
 
 from app.container import container
 from app.errors import InvalidRequest
-from app.routes.answers import (
-    EvolutionAnswer,
+from app.routes.evolution_answers import (
+    ComparisonAnswer,
+    DynamicsAnswer,
     EvolutionDatasetsAnswer,
+    ExamplesAnswer,
     SnapshotAnswer,
     SnapshotListAnswer,
+    TrajectoryAnswer,
 )
+from app.routes.evolution_requests import CompareQuery, EvolutionQuery, ExamplesQuery, SnapshotQuery
 from app.routes.inputs import takes_query
 from app.routes.replies import reply
-from app.routes.requests import CompareQuery, EvolutionQuery, ExamplesQuery, SnapshotQuery
 from app.security.access import requires
+from app.services.evolution_comparison import rows_of
 
 NAMED_STEPS: Final = frozenset({"latest", "first", "best"})
 LARGEST_STEP: Final = 2**53
+DEFAULT_LIMIT: Final = 100
 _Answers = dict[int | str, dict[str, str | dict[str, dict[str, Any]]]]
-_SNAPSHOT_ANSWERS: Final[_Answers] = {
-    200: {
-        "description": "The snapshot, as JSON or as CSV",
-        "content": {
-            "application/json": {"schema": {"$ref": "#/components/schemas/SnapshotAnswer"}},
-            "text/csv": {"schema": {"type": "string"}},
-        },
-    },
-    304: {"description": "The client's copy is current"},
-}
+_UNCHANGED: Final[_Answers] = {304: {"description": "The client's copy is current"}}
+
+
+def _listing(answer: str) -> _Answers:
+    """What may be asked for as JSON or as CSV."""
+    content = {
+        "application/json": {"schema": {"$ref": f"#/components/schemas/{answer}"}},
+        "text/csv": {"schema": {"type": "string"}},
+    }
+    return {200: {"description": "As JSON or as CSV", "content": content}, **_UNCHANGED}
+
+
+_SNAPSHOT_ANSWERS: Final = _listing("SnapshotAnswer")
 _SWAPPED_ANSWERS: Final[_Answers] = {
     **_SNAPSHOT_ANSWERS,
     308: {
         "description": "The right address is in `Location`",
-        "content": {"application/json": {"schema": {"$ref": "#/components/schemas/EvolutionAnswer"}}},
+        "content": {
+            "application/json": {"schema": {"type": "object", "properties": {"location": {"type": "string"}}}}
+        },
     },
 }
 _OF_A_DATASET_CALLED_SNAPSHOT: Final[_Answers] = {308: _SWAPPED_ANSWERS[308]}  # taken for a swapped address
@@ -100,37 +110,66 @@ def swapped(dataset: str, step: str, query: SnapshotQuery) -> Response:
 @bp.get("/<path:dataset>/examples")
 @requires("viewer")
 @takes_query(ExamplesQuery)
-@bp.output(EvolutionAnswer)
-@bp.doc(tags=["Evolution"])
+@bp.output(ExamplesAnswer)
+@bp.doc(tags=["Evolution"], responses=_listing("ExamplesAnswer"))
 def examples(dataset: str, query: ExamplesQuery) -> Response:
-    """List a dataset's fixed examples with their first and newest result."""
+    """List a dataset's fixed examples with what became of each: learned, struggling, forgotten …"""
+    limit = DEFAULT_LIMIT if query.limit is None and query.format == "json" else query.limit
     found = container().evolution.examples(
-        dataset, run=query.run, limit=query.limit, offset=query.offset, q=query.q
+        dataset,
+        run=query.run,
+        category=query.category,
+        group=query.group,
+        q=query.q,
+        sort=query.sort,
+        limit=limit,
+        offset=query.offset,
+        is_short=query.texts == "short",
     )
-    return reply(found)
+    if query.format == "csv":
+        return _cacheable(_csv(found["examples"], name=f"{dataset}_examples"))
+    return _cacheable(reply(found))
+
+
+@bp.get("/<path:dataset>/dynamics")
+@requires("viewer")
+@takes_query(EvolutionQuery)
+@bp.output(DynamicsAnswer)
+@bp.doc(tags=["Evolution"], responses=_UNCHANGED)
+def dynamics(dataset: str, query: EvolutionQuery) -> Response:
+    """Show where all examples stand between learned and not, and what each snapshot changed."""
+    return _cacheable(reply(container().evolution.dynamics(dataset, run=query.run)))
 
 
 @bp.get("/<path:dataset>/examples/<example_id>")
 @requires("viewer")
 @takes_query(EvolutionQuery)
-@bp.output(EvolutionAnswer)
-@bp.doc(tags=["Evolution"], responses=_OF_A_DATASET_CALLED_SNAPSHOT)
+@bp.output(TrajectoryAnswer)
+@bp.doc(tags=["Evolution"], responses={**_UNCHANGED, **_OF_A_DATASET_CALLED_SNAPSHOT})
 def example(dataset: str, example_id: str, query: EvolutionQuery) -> Response:
     """Show one example's way through all snapshots."""
-    return reply(container().evolution.example(dataset, example_id, run=query.run))
+    return _cacheable(reply(container().evolution.example(dataset, example_id, run=query.run)))
 
 
 @bp.get("/<path:dataset>/compare")
 @requires("viewer")
 @takes_query(CompareQuery)
-@bp.output(EvolutionAnswer)
-@bp.doc(tags=["Evolution"])
+@bp.output(ComparisonAnswer)
+@bp.doc(tags=["Evolution"], responses=_listing("ComparisonAnswer"))
 def compare(dataset: str, query: CompareQuery) -> Response:
-    """Compare two steps: which examples were fixed, broken, are still right, still wrong."""
+    """Compare two snapshots: which examples were fixed, broken, are still right, still wrong."""
     found = container().evolution.compare(
-        dataset, _step(query.start, field="from"), _step(query.stop, field="to"), run=query.run
+        dataset,
+        _step(query.start, field="from"),
+        _step(query.stop, field="to"),
+        run=query.run,
+        run_to=query.run_to,
+        sort=query.sort,
     )
-    return reply(found)
+    if query.format == "csv":
+        name = f"{dataset}_from_{found['from']['step']}_to_{found['to']['step']}"
+        return _cacheable(_csv(rows_of(found), name=name))
+    return _cacheable(reply(found))
 
 
 def _snapshot(dataset: str, step: str, query: SnapshotQuery) -> Response:

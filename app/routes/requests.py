@@ -210,38 +210,6 @@ class ManySeriesQuery(Query):
     points: int = Field(default=500, description="Pixel budget of each series; 10 at least, 5000 at most.")
 
 
-class EvolutionQuery(Query):
-    """Which run's snapshots; without one, the newest run of the dataset that has any."""
-
-    run: str | None = Field(default=None, max_length=64)
-
-
-class SnapshotQuery(EvolutionQuery):
-    """Which examples of a snapshot, in which order, in which format."""
-
-    limit: int | None = Field(default=None, ge=1, le=100_000)
-    offset: int = Field(default=0, ge=0, le=10**9)
-    sort: str | None = Field(default=None, max_length=40, description="A column; - in front: falling.")
-    filter: Literal["all", "correct", "incorrect"] = "all"
-    q: str | None = Field(default=None, max_length=200, description="Looked for in all texts.")
-    format: Literal["json", "csv"] = "json"
-
-
-class ExamplesQuery(EvolutionQuery):
-    """A page of a dataset's examples."""
-
-    limit: int = Field(default=100, ge=1, le=1000)
-    offset: int = Field(default=0, ge=0, le=10**9)
-    q: str | None = Field(default=None, max_length=200)
-
-
-class CompareQuery(EvolutionQuery):
-    """The two steps to compare; each a number, ``first``, ``latest`` or ``best``."""
-
-    start: str = Field(default="first", alias="from", max_length=40)
-    stop: str = Field(default="latest", alias="to", max_length=40)
-
-
 class LeftoverProcess(Body):
     """A process as the doctor's report names it: pid and creation time together are one process."""
 

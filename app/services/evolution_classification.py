@@ -26,6 +26,7 @@ def classification_answer(
     ]
     return {
         "model_output": label,
+        "predicted": label,
         "exact_match": values["correct"] >= 1 if "correct" in values else label == gold,
         "output_length": len(label),
         "similarity": min(1.0, max(0.0, score)) if math.isfinite(score) else None,

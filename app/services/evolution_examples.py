@@ -7,7 +7,7 @@ the fields of an example; a new task is one function in ``_ANSWERS``.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from difflib import SequenceMatcher
 from typing import Any, Final
 
@@ -16,10 +16,12 @@ from numpy.typing import NDArray
 from sqlalchemy.orm import Session
 
 from app.services.evolution_classification import classification_answer
+from app.services.evolution_probes import Documents, Probes
 from app.store import snapshots
 from app.store.models import Snapshot
+from app.store.snapshot_blocks import Answered
+from app.store.snapshots import Moment
 
-Documents = Mapping[str, tuple[str, str]]  # id -> title, text
 Answer = Callable[[dict[str, Any], Mapping[str, float], dict[str, Any], Documents], dict[str, Any]]
 
 _SIMILAR_CHARACTERS: Final = 2_000  # similarity of longer texts is that of their beginnings
@@ -38,43 +40,68 @@ def number(raw: object) -> float | None:
 
 
 def examples_of(
-    session: Session, snapshot: Snapshot, *, rows: Iterable[int] | None = None
+    session: Session, snapshot: Snapshot | Moment, probes: Probes, rows: Sequence[int] | None = None
 ) -> list[dict[str, Any]]:
-    """The examples of a snapshot in the order of its probes.
+    """The examples of a snapshot, of all probes in their order, or of these in the order given.
+
+    Similarity of free text is still missing where no column has it: see ``with_similarity``.
 
     Args:
         session: a reading session.
-        snapshot: which one; its outputs are read here.
-        rows: only these probes, by position.
+        snapshot: which one; of its answers only those needed are read.
+        probes: the probes it asked.
+        rows: positions of probes.
     """
-    probes = snapshots.examples(session, snapshot.probe_set)
-    outputs = snapshots.outputs(session, [snapshot.id])[snapshot.id]
-    columns = snapshots.columns(session, [snapshot.id])[snapshot.id]
-    wanted = range(len(outputs)) if rows is None else list(rows)
-    ids = {document_id for row in wanted for document_id in _named(outputs[row])}
-    documents = snapshots.documents(session, snapshot.probe_set, ids)
-    answer = _ANSWERS.get(snapshot.task, _text_answer)
-    found = []
-    for row in wanted:
-        values = {name: float(column[row]) for name, column in columns.items()}
-        probe = probes[row]
-        found.append(
-            {
-                **{name: finite(value) for name, value in values.items() if name != "correct"},
-                "example_id": probe["example_id"],
-                "index": row,
-                "step": snapshot.step,
-                "input": probe["input"],
-                "expected_output": probe["expected_output"],
-                "group": probe.get("group"),
-                **answer(probe, values, outputs[row], documents),
-                "loss": finite(values.get("loss", math.nan)),
-            }
-        )
-    return found
+    answered = snapshots.answers(session, snapshot, rows)
+    wanted = range(len(probes.examples)) if rows is None else rows
+    return shaped(session, probes, [(snapshot, row, answered[row]) for row in wanted])
 
 
-def is_correct(columns: Mapping[str, NDArray[np.float64]], snapshot: Snapshot) -> NDArray[np.bool_]:
+def shaped(
+    session: Session, probes: Probes, answered: Sequence[tuple[Snapshot | Moment, int, Answered]]
+) -> list[dict[str, Any]]:
+    """Examples from answers that are read already: ``(snapshot, position of the probe, answer)``."""
+    ids = {document_id for _, _, one in answered for document_id in _named(one.output)}
+    documents = probes.documents(session, ids)
+    return [
+        example_json(probes.examples[row], row, snapshot, one, documents) for snapshot, row, one in answered
+    ]
+
+
+def example_json(
+    probe: dict[str, Any], row: int, snapshot: Snapshot | Moment, answered: Answered, documents: Documents
+) -> dict[str, Any]:
+    """One example: the numbers of its columns, the probe, and what its task makes of the output."""
+    numbers = {name: finite(value) for name, value in answered.numbers.items()}
+    loss = numbers.get("loss")
+    values = {name: math.nan if value is None else value for name, value in numbers.items()}
+    numbers.pop("correct", None)
+    return {
+        **numbers,
+        "example_id": probe["example_id"],
+        "index": row,
+        "step": snapshot.step,
+        "input": probe["input"],
+        "expected_output": probe["expected_output"],
+        "group": probe.get("group"),
+        **_ANSWERS.get(snapshot.task, _text_answer)(probe, values, answered.output, documents),
+        "loss": loss,
+    }
+
+
+def with_similarity(example: dict[str, Any]) -> dict[str, Any]:
+    """The same example; how alike the answer and what was expected are is worked out where nobody said it.
+
+    It is far dearer than the rest, so only what is really told gets it.
+    """
+    if "similarity" not in example:
+        answer = str(example["model_output"])[:_SIMILAR_CHARACTERS]
+        expected = str(example["expected_output"])[:_SIMILAR_CHARACTERS]
+        example["similarity"] = SequenceMatcher(None, answer, expected, autojunk=False).ratio()
+    return example
+
+
+def is_correct(columns: Mapping[str, NDArray[np.float64]], snapshot: Snapshot | Moment) -> NDArray[np.bool_]:
     """Which probes were answered right, one entry per probe.
 
     Retrieval is right when the gold document comes first; other tasks say so in ``correct``.
@@ -89,24 +116,22 @@ def _retrieval_answer(
 ) -> dict[str, Any]:
     gold = probe.get("gold")
     golds = {str(each) for each in gold} if isinstance(gold, list) else {str(gold)}
-    top = []
-    for document_id, score in output.get("top", []):
-        title, _ = documents.get(str(document_id), (str(document_id), ""))
-        top.append(
-            {
-                "document_id": str(document_id),
-                "title": title,
-                "score": score,
-                "gold": str(document_id) in golds,
-            }
-        )
+    top = [
+        {
+            "document_id": document_id,
+            "title": documents[document_id][0] if document_id in documents else document_id,
+            "score": score,
+            "gold": document_id in golds,
+        }
+        for document_id, score in output.get("top", [])
+    ]
     text = documents.get(top[0]["document_id"], ("", ""))[1] if top else ""
     rank, score = values.get("rank", math.nan), values.get("score", math.nan)
     return {
         "model_output": text,
         "exact_match": rank == 1 if "rank" in values else values.get("correct", 0.0) >= 1,
         "output_length": len(text),
-        "similarity": min(1.0, max(0.0, score)) if math.isfinite(score) else None,
+        "similarity": _share(score),
         "rank": int(rank) if math.isfinite(rank) and rank >= 1 else None,
         "margin": finite(values.get("margin")),
         "score": finite(score),
@@ -121,21 +146,25 @@ def _text_answer(
     text = str(output.get("output", output.get("text", "")))
     expected = str(probe["expected_output"])
     correct = values["correct"] >= 1 if "correct" in values else text == expected
-    shortened = (text[:_SIMILAR_CHARACTERS], expected[:_SIMILAR_CHARACTERS])
-    similarity = values.get("similarity", SequenceMatcher(None, *shortened, autojunk=False).ratio())
     extra = {key: value for key, value in output.items() if key not in ("output", "text")}
+    told = {"similarity": _share(values["similarity"])} if "similarity" in values else {}
     return {
         **extra,
         "model_output": text,
         "exact_match": correct,
         "output_length": len(text),
-        "similarity": min(1.0, max(0.0, similarity)) if math.isfinite(similarity) else None,
+        **told,
     }
 
 
+def _share(value: float) -> float | None:
+    return min(1.0, max(0.0, value)) if math.isfinite(value) else None
+
+
 def _named(output: dict[str, Any]) -> list[str]:
+    """Ids of the documents an output names."""
     top = output.get("top", [])
-    return [str(entry[0]) for entry in top] if isinstance(top, list) else []
+    return [entry[0] for entry in top] if isinstance(top, list) else []
 
 
 _ANSWERS: Final[dict[str, Answer]] = {

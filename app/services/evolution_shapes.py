@@ -1,19 +1,18 @@
-"""Shapes of evolution answers: what is said of a snapshot, a dataset, an example's history."""
+"""Shapes of evolution answers: what is said of a snapshot and of a dataset."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any, Final
 
-import numpy as np
-from numpy.typing import NDArray
-
 from app.services.evolution_examples import finite, number
 from app.store.models import Snapshot
+from app.store.snapshots import Moment
 from trainer.protocol.events import snapshot_name
 
+PROBE: Final = ("example_id", "index", "input", "expected_output", "group")
+_NOT_ANSWERED: Final = frozenset((*PROBE, "step", "gold"))
 _BESIDE: Final = (
     "model_output", "loss", "exact_match", "similarity", "rank", "margin", "score", "top",
     "probabilities",
@@ -26,33 +25,17 @@ def merit(one: Snapshot) -> tuple[float, float, int]:
     return (-math.inf if accuracy is None else accuracy, -math.inf if loss is None else -loss, -one.step)
 
 
-def history(right: NDArray[np.bool_], steps: Sequence[int]) -> dict[str, Any]:
-    """What became of one probe.
-
-    ``learned_at`` is the step from which on it was always right, None when the newest answer is wrong.
-    """
-    wrong = np.flatnonzero(~right)
-    settled = 0 if len(wrong) == 0 else int(wrong[-1]) + 1
-    ends_right = bool(right[-1])
-    flips = int(np.count_nonzero(right[1:] != right[:-1]))
-    if ends_right:
-        category = "struggling" if flips > 2 else "learned"
-    else:
-        category = "never" if not right.any() else ("struggling" if flips > 2 else "lost")
-    return {
-        "correct": ends_right,
-        "category": category,
-        "learned_at": steps[settled] if ends_right else None,
-        "flips": flips,
-    }
-
-
 def beside(answer: dict[str, Any]) -> dict[str, Any]:
-    """What differs between two answers to one probe."""
+    """What is compared of two answers to one probe."""
     return {name: answer[name] for name in _BESIDE if name in answer}
 
 
-def facts(one: Snapshot) -> dict[str, Any]:
+def answered(answer: dict[str, Any]) -> dict[str, Any]:
+    """All that a model answered, without what was asked."""
+    return {name: value for name, value in answer.items() if name not in _NOT_ANSWERED}
+
+
+def facts(one: Snapshot | Moment) -> dict[str, Any]:
     """When a snapshot was taken, of which model, at what cost in seconds."""
     return {
         "timestamp": datetime.fromtimestamp(one.t, UTC).isoformat(),
@@ -106,10 +89,3 @@ def dataset_json(dataset: str, run_ids: list[str], taken: list[Snapshot]) -> dic
         "summary": summary(taken[-1]),
         "best_step": max(taken, key=merit).step,
     }
-
-
-def neighbours(taken: Sequence[Snapshot], chosen: Snapshot) -> dict[str, int | None]:
-    """The steps before and after ``chosen``."""
-    earlier = [one.step for one in taken if one.step < chosen.step]
-    later = [one.step for one in taken if one.step > chosen.step]
-    return {"previous_step": earlier[-1] if earlier else None, "next_step": later[0] if later else None}

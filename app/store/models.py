@@ -240,6 +240,8 @@ class ProbeSet(Base):
     task: Mapped[str] = mapped_column(String(32))
     num_examples: Mapped[int]
     examples: Mapped[bytes]  # zlib of the JSON list of probes
+    # with the hash it names the set for readers that keep it: a set may go with its last run and come again
+    stored_at: Mapped[float] = mapped_column(default=0.0, server_default=text("0"))
 
 
 class ProbeDocument(Base):
@@ -255,7 +257,10 @@ class ProbeDocument(Base):
 
 
 class Snapshot(Base):
-    """What a model answered to its probes at one step. Columns lie in ``snapshot_columns``."""
+    """What a model answered to its probes at one step.
+
+    Its numbers lie by column in ``snapshot_columns``, its answers by row in ``snapshot_answers``.
+    """
 
     __tablename__ = "snapshots"
     __table_args__ = (UniqueConstraint("run_id", "step"), Index("ix_snapshots_dataset", "dataset", "step"))
@@ -272,7 +277,7 @@ class Snapshot(Base):
     num_examples: Mapped[int]
     cost_s: Mapped[float | None]
     summary: Mapped[dict[str, Any]]
-    outputs: Mapped[bytes]  # zlib of the JSON list of per-probe outputs
+    block_rows: Mapped[int]  # probes per block of its answers
 
 
 class SnapshotColumn(Base):
@@ -282,6 +287,15 @@ class SnapshotColumn(Base):
     snapshot_id: Mapped[int] = mapped_column(ForeignKey("snapshots.id", ondelete="CASCADE"), primary_key=True)
     name: Mapped[str] = mapped_column(String(32), primary_key=True)
     values: Mapped[bytes]
+
+
+class SnapshotBlock(Base):
+    """A few rows of a snapshot, each with its numbers and its output: what one probe's trajectory reads."""
+
+    __tablename__ = "snapshot_answers"
+    snapshot_id: Mapped[int] = mapped_column(ForeignKey("snapshots.id", ondelete="CASCADE"), primary_key=True)
+    block: Mapped[int] = mapped_column(primary_key=True)  # position of the probe // block_rows
+    packed: Mapped[bytes]  # see app.store.snapshot_blocks
 
 
 class LoginCode(Base):

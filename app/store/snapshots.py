@@ -1,24 +1,46 @@
-"""Snapshots: columns packed per snapshot, probes and documents stored once per probe set."""
+"""Snapshots: which there are, their numbers by column, their answers by row.
+
+What an attempt answered beyond the step a later attempt began at is left out
+of every reading, like its points.
+"""
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Iterable, Sequence
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
-import orjson
 from numpy.typing import NDArray
-from sqlalchemy import insert, select
-from sqlalchemy.orm import Session, defer
+from sqlalchemy import ColumnElement, and_, insert, not_, or_, select
+from sqlalchemy.orm import Session
 
 from app.domain.snapshots import SnapshotRecord
-from app.errors import InvalidRequest
 from app.store.metrics import cutoffs
-from app.store.models import ProbeDocument, ProbeSet, Run, RunEvent, Snapshot, SnapshotColumn
+from app.store.models import Run, RunEvent, Snapshot, SnapshotBlock, SnapshotColumn
+from app.store.probes import save_documents, save_probes
+from app.store.snapshot_blocks import Answered, pack_blocks, rows_per_block, unpack_block, unpack_row
 
 _IN_LIST: Final = 500
 Column = NDArray[np.float64]
+
+
+class Moment(NamedTuple):
+    """A snapshot without its summary: enough to name it, and cheap to list by the hundred."""
+
+    id: int
+    step: int
+    t: float
+    epoch: float | None
+    model_version: str
+    cost_s: float | None
+    attempt: int
+    task: str
+    probe_set: str
+    num_examples: int
+    block_rows: int
+
+
+_MOMENT: Final = tuple(getattr(Snapshot, name) for name in Moment._fields)
 
 
 def save(session: Session, run_id: str, record: SnapshotRecord, *, attempt: int) -> bool:
@@ -27,14 +49,15 @@ def save(session: Session, run_id: str, record: SnapshotRecord, *, attempt: int)
     Raises:
         InvalidRequest: the file leaves out probes that are not known, or their number differs.
     """
-    _save_probes(session, record)
-    _save_documents(session, record)
+    save_probes(session, record)
+    save_documents(session, record)
     stored = session.scalar(select(Snapshot).where(Snapshot.run_id == run_id, Snapshot.step == record.step))
     if stored is not None:
         if stored.attempt > attempt or (stored.attempt == attempt and stored.t == record.t):
             return False
         session.delete(stored)
         session.flush()
+    block_rows = rows_per_block(record.outputs)
     snapshot = Snapshot(
         run_id=run_id,
         dataset=record.dataset,
@@ -48,13 +71,21 @@ def save(session: Session, run_id: str, record: SnapshotRecord, *, attempt: int)
         num_examples=len(record.outputs),
         cost_s=record.cost_s,
         summary=record.summary,
-        outputs=_pack(record.outputs),
+        block_rows=block_rows,
     )
     session.add(snapshot)
     session.flush()
     session.add_all(
         SnapshotColumn(snapshot_id=snapshot.id, name=name, values=np.array(column, "<f8").tobytes())
         for name, column in record.columns.items()
+    )
+    blocks = pack_blocks(record.columns, record.outputs, block_rows=block_rows)
+    session.execute(
+        insert(SnapshotBlock),
+        [
+            {"snapshot_id": snapshot.id, "block": number, "packed": packed}
+            for number, packed in enumerate(blocks)
+        ],
     )
     return True
 
@@ -71,19 +102,56 @@ def dataset_runs(session: Session) -> list[tuple[str, str, float]]:
     return [(dataset, run_id, created_at) for dataset, run_id, created_at in rows]
 
 
-def list_snapshots(session: Session, run_id: str, *, dataset: str) -> list[Snapshot]:
-    """The snapshots of a run by step, without their outputs.
-
-    What an attempt answered beyond the step a later attempt began at is left out, like its points.
-    """
-    found = session.scalars(
-        select(Snapshot)
-        .where(Snapshot.run_id == run_id, Snapshot.dataset == dataset)
-        .options(defer(Snapshot.outputs))
-        .order_by(Snapshot.step)
+def newest_run(session: Session, dataset: str) -> str | None:
+    """The newest run with snapshots of ``dataset``."""
+    return session.scalar(
+        select(Run.id)
+        .where(Run.deleted_at.is_(None), _has_snapshots_of(dataset))
+        .order_by(Run.created_at.desc(), Run.id.desc())
+        .limit(1)
     )
-    last_steps = cutoffs(session, [run_id]).get(run_id, {})
-    return [one for one in found if one.step <= last_steps.get(one.attempt, one.step)]
+
+
+def has_snapshots(session: Session, run_id: str, dataset: str) -> bool:
+    """Whether a run that is not deleted has snapshots of ``dataset``."""
+    found = select(Run.id).where(Run.id == run_id, Run.deleted_at.is_(None), _has_snapshots_of(dataset))
+    return session.scalar(found) is not None
+
+
+def list_snapshots(session: Session, run_id: str, *, dataset: str) -> list[Snapshot]:
+    """The snapshots of a run by step."""
+    found = session.scalars(
+        select(Snapshot).where(*_counting(session, run_id, dataset)).order_by(Snapshot.step)
+    )
+    return list(found)
+
+
+def moments(session: Session, run_id: str, *, dataset: str) -> list[Moment]:
+    """The same without their summaries."""
+    rows = session.execute(
+        select(*_MOMENT).where(*_counting(session, run_id, dataset)).order_by(Snapshot.step)
+    )
+    return [Moment._make(row) for row in rows]
+
+
+def at_step(session: Session, run_id: str, *, dataset: str, step: int) -> Snapshot | None:
+    """The snapshot at exactly this step."""
+    return session.scalar(select(Snapshot).where(Snapshot.step == step, *_counting(session, run_id, dataset)))
+
+
+def at_end(session: Session, run_id: str, *, dataset: str, newest: bool) -> Snapshot | None:
+    """The newest or the first snapshot."""
+    order = Snapshot.step.desc() if newest else Snapshot.step
+    found = select(Snapshot).where(*_counting(session, run_id, dataset)).order_by(order).limit(1)
+    return session.scalar(found)
+
+
+def steps_beside(session: Session, run_id: str, *, dataset: str, step: int) -> tuple[int | None, int | None]:
+    """The steps of the snapshots before and after ``step``."""
+    counting = _counting(session, run_id, dataset)
+    before = select(Snapshot.step).where(Snapshot.step < step, *counting).order_by(Snapshot.step.desc())
+    after = select(Snapshot.step).where(Snapshot.step > step, *counting).order_by(Snapshot.step)
+    return session.scalar(before.limit(1)), session.scalar(after.limit(1))
 
 
 def skipped(session: Session, run_id: str) -> list[dict[str, Any]]:
@@ -104,92 +172,70 @@ def columns(
     wanted = None if names is None else list(names)
     for index in range(0, len(snapshot_ids), _IN_LIST):
         some = snapshot_ids[index : index + _IN_LIST]
-        statement = select(SnapshotColumn).where(SnapshotColumn.snapshot_id.in_(some))
+        statement = select(SnapshotColumn.snapshot_id, SnapshotColumn.name, SnapshotColumn.values).where(
+            SnapshotColumn.snapshot_id.in_(some)
+        )
         if wanted is not None:
             statement = statement.where(SnapshotColumn.name.in_(wanted))
-        for row in session.scalars(statement):
-            found[row.snapshot_id][row.name] = np.frombuffer(row.values, "<f8")
+        for snapshot_id, name, packed in session.execute(statement):
+            found[snapshot_id][name] = np.frombuffer(packed, "<f8")
     return found
 
 
-def outputs(session: Session, snapshot_ids: Sequence[int]) -> dict[int, list[dict[str, Any]]]:
-    """What each snapshot answered, one object per probe."""
-    found: dict[int, list[dict[str, Any]]] = {}
-    for index in range(0, len(snapshot_ids), _IN_LIST):
-        some = snapshot_ids[index : index + _IN_LIST]
-        rows = session.execute(select(Snapshot.id, Snapshot.outputs).where(Snapshot.id.in_(some)))
-        found.update((snapshot_id, _unpack(packed)) for snapshot_id, packed in rows)
-    return found
-
-
-def examples(session: Session, probe_set: str) -> list[dict[str, Any]]:
-    """The probes of a set, in the order of every column."""
-    return _unpack(session.scalars(select(ProbeSet.examples).where(ProbeSet.hash == probe_set)).one())
-
-
-def documents(session: Session, probe_set: str, ids: Iterable[str]) -> dict[str, tuple[str, str]]:
-    """``{id: (title, text)}`` of those documents that are known."""
-    wanted = list(ids)
-    found: dict[str, tuple[str, str]] = {}
+def answers(
+    session: Session, snapshot: Snapshot | Moment, rows: Sequence[int] | None = None
+) -> dict[int, Answered]:
+    """What a snapshot answered, by position of the probe; of all probes, or of these."""
+    size = snapshot.block_rows
+    statement = select(SnapshotBlock.block, SnapshotBlock.packed).where(
+        SnapshotBlock.snapshot_id == snapshot.id
+    )
+    found: dict[int, Answered] = {}
+    if rows is None:
+        for block, packed in session.execute(statement):
+            found.update(enumerate(unpack_block(packed), start=block * size))
+        return found
+    wanted = sorted({row // size for row in rows})
+    blocks: dict[int, list[Answered]] = {}
     for index in range(0, len(wanted), _IN_LIST):
-        rows = session.execute(
-            select(ProbeDocument.document_id, ProbeDocument.title, ProbeDocument.text).where(
-                ProbeDocument.probe_set == probe_set,
-                ProbeDocument.document_id.in_(wanted[index : index + _IN_LIST]),
-            )
-        )
-        found.update((document_id, (title, text)) for document_id, title, text in rows)
-    return found
+        some = SnapshotBlock.block.in_(wanted[index : index + _IN_LIST])
+        for block, packed in session.execute(statement.where(some)):
+            blocks[block] = unpack_block(packed)
+    return {row: blocks[row // size][row % size] for row in rows}
 
 
-def _save_probes(session: Session, record: SnapshotRecord) -> None:
-    known = session.scalar(select(ProbeSet.num_examples).where(ProbeSet.hash == record.probe_set))
-    if known is None:
-        if record.examples is None:
-            raise InvalidRequest(
-                f"snapshot: probes are missing and the probe set {record.probe_set!r} is not known",
-                field="probes",
-            )
-        session.add(
-            ProbeSet(
-                hash=record.probe_set,
-                task=record.task,
-                num_examples=len(record.examples),
-                examples=_pack(record.examples),
-            )
+def answers_over_time(
+    session: Session, run_id: str, *, dataset: str, probe_set: str, row: int
+) -> list[tuple[Moment, Answered]]:
+    """What every snapshot of one probe set answered to the probe at ``row``, by step: one query."""
+    found = session.execute(
+        select(*_MOMENT, SnapshotBlock.packed)
+        .join(
+            SnapshotBlock,
+            and_(
+                SnapshotBlock.snapshot_id == Snapshot.id,
+                SnapshotBlock.block == row // Snapshot.block_rows,
+            ),
         )
-        session.flush()
-    elif known != len(record.outputs):
-        raise InvalidRequest(
-            f"snapshot: outputs has {len(record.outputs)} entries, the probe set has {known}", field="outputs"
-        )
+        .where(Snapshot.probe_set == probe_set, *_counting(session, run_id, dataset))
+        .order_by(Snapshot.step)
+    )
+    way = []
+    for *fields, packed in found:
+        moment = Moment._make(fields)
+        way.append((moment, unpack_row(packed, row % moment.block_rows)))
+    return way
 
 
-def _save_documents(session: Session, record: SnapshotRecord) -> None:
-    wanted = list(record.documents)
-    known: set[str] = set()
-    for index in range(0, len(wanted), _IN_LIST):
-        known.update(
-            session.scalars(
-                select(ProbeDocument.document_id).where(
-                    ProbeDocument.probe_set == record.probe_set,
-                    ProbeDocument.document_id.in_(wanted[index : index + _IN_LIST]),
-                )
-            )
-        )
-    rows = [
-        {"probe_set": record.probe_set, "document_id": document_id, "title": title, "text": text}
-        for document_id, (title, text) in record.documents.items()
-        if document_id not in known
+def _has_snapshots_of(dataset: str) -> ColumnElement[bool]:
+    return select(Snapshot.id).where(Snapshot.run_id == Run.id, Snapshot.dataset == dataset).exists()
+
+
+def _counting(session: Session, run_id: str, dataset: str) -> list[ColumnElement[bool]]:
+    """What the snapshots of a run that count have in common."""
+    conditions: list[ColumnElement[bool]] = [Snapshot.run_id == run_id, Snapshot.dataset == dataset]
+    superseded = [
+        and_(Snapshot.attempt == attempt, Snapshot.step > last_step)
+        for attempt, last_step in cutoffs(session, [run_id]).get(run_id, {}).items()
     ]
-    if rows:
-        session.execute(insert(ProbeDocument), rows)
-
-
-def _pack(rows: list[dict[str, Any]]) -> bytes:
-    return zlib.compress(orjson.dumps(rows), 6)
-
-
-def _unpack(packed: bytes) -> list[dict[str, Any]]:
-    rows: list[dict[str, Any]] = orjson.loads(zlib.decompress(packed))
-    return rows
+    return [*conditions, not_(or_(*superseded))] if superseded else conditions

@@ -22,7 +22,7 @@ from tests.app.rows import events_batch, snapshot_file, state_of, store_running
 
 @pytest.fixture
 def evolution(store: Store, ingest: Ingest) -> Evolution:
-    """Three snapshots of three probes: one always right, one learned at 50, one lost at 100."""
+    """Three snapshots of three probes: one always right, one learned at 50, one forgotten at 100."""
     store_running(store, created_at=1.0)
     for step, ranks in ((0, (1, 9, 1)), (50, (1, 1, 1)), (100, (1, 1, 4))):
         ingest.accept_snapshot("run-1", snapshot_file(step, ranks=ranks))
@@ -104,8 +104,10 @@ def test_examples_are_filtered_sorted_searched_and_paged(evolution: Evolution) -
 def test_the_history_of_examples_is_told_in_a_word(evolution: Evolution) -> None:
     found = evolution.examples("python_docs")
     told = [(one["category"], one["learned_at"], one["flips"]) for one in found["examples"]]
-    assert told == [("learned", 0, 0), ("learned", 50, 1), ("lost", None, 1)]
-    assert found["counts"] == {"learned": 2, "struggling": 0, "lost": 1, "never": 0}
+    assert told == [("learned", 0, 0), ("learned", 50, 1), ("forgotten", None, 1)]
+    assert found["counts"] == {
+        "learned": 2, "struggling": 0, "not_learned": 0, "forgotten": 1, "flip_flopping": 0,
+    }  # fmt: skip
     assert evolution.examples("python_docs", q="query 1")["total"] == 1
 
 

@@ -1,0 +1,58 @@
+"""Shapes of what ``/api/evolution`` is asked; the OpenAPI document is made from these."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from app.domain.learning import CATEGORIES
+from app.routes.inputs import Query
+
+
+class EvolutionQuery(Query):
+    """Which run's snapshots; without one, the newest run of the dataset that has any."""
+
+    run: str | None = Field(default=None, max_length=64)
+
+
+class SnapshotQuery(EvolutionQuery):
+    """Which examples of a snapshot, in which order, in which format."""
+
+    limit: int | None = Field(default=None, ge=1, le=100_000)
+    offset: int = Field(default=0, ge=0, le=10**9)
+    sort: str | None = Field(default=None, max_length=40, description="A column; - in front: falling.")
+    filter: Literal["all", "correct", "incorrect"] = "all"
+    q: str | None = Field(default=None, max_length=200, description="Looked for in all texts.")
+    format: Literal["json", "csv"] = "json"
+
+
+class ExamplesQuery(EvolutionQuery):
+    """Which of a dataset's examples, in which order, in which format."""
+
+    category: str | None = Field(default=None, max_length=40, description=f"One of {', '.join(CATEGORIES)}.")
+    group: str | None = Field(default=None, max_length=1_000)
+    q: str | None = Field(default=None, max_length=200, description="Looked for in id and texts.")
+    sort: str | None = Field(
+        default=None, max_length=40, description="A column such as learned_at; - in front: falling."
+    )
+    limit: int | None = Field(
+        default=None, ge=1, le=1000, description="Default: 100, and all of them in a download."
+    )
+    offset: int = Field(default=0, ge=0, le=10**9)
+    texts: Literal["whole", "short"] = Field(default="whole", description="short: at most 300 characters.")
+    format: Literal["json", "csv"] = "json"
+
+
+class CompareQuery(EvolutionQuery):
+    """The two snapshots to compare; each step a number, ``first``, ``latest`` or ``best``."""
+
+    start: str = Field(default="first", alias="from", max_length=40)
+    stop: str = Field(default="latest", alias="to", max_length=40)
+    run_to: str | None = Field(
+        default=None, max_length=64, description="The run of `to`. Default: the same run."
+    )
+    sort: str | None = Field(
+        default=None, max_length=40, description="Default: the largest change of the loss first."
+    )
+    format: Literal["json", "csv"] = "json"

@@ -1,0 +1,117 @@
+"""A page of one snapshot: filtered and ordered by its columns first, so that only what is told is read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+from sqlalchemy.orm import Session
+
+from app.errors import InvalidRequest
+from app.services.evolution_examples import examples_of, is_correct, with_similarity
+from app.services.evolution_probes import Probes
+from app.store import snapshots
+from app.store.models import Snapshot
+
+SORTS: Final = (
+    "index", "loss", "similarity", "score", "rank", "margin", "output_length", "example_id", "exact_match",
+)  # fmt: skip
+FILTERS: Final = ("all", "correct", "incorrect")
+_BY_TEXT: Final = ("output_length", "similarity", "example_id")
+_SOUGHT_IN: Final = ("input", "expected_output", "model_output", "example_id")
+
+Rows = NDArray[np.intp]
+Columns = Mapping[str, NDArray[np.float64]]
+
+
+@dataclass(frozen=True)
+class PageAsked:
+    """Which examples of a snapshot.
+
+    Attributes:
+        limit: examples per page; None for all.
+        offset: examples to leave out first.
+        sort: one of ``SORTS``, with ``-`` in front for falling order; missing values come last.
+        filter: ``all``, ``correct`` or ``incorrect``.
+        q: text looked for in id, input, expected and model output, without regard to case.
+    """
+
+    limit: int | None = None
+    offset: int = 0
+    sort: str | None = None
+    filter: str = "all"
+    q: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.filter not in FILTERS:
+            raise InvalidRequest(
+                f"filter must be one of {', '.join(FILTERS)}, got {self.filter[:40]!r}", field="filter"
+            )
+        if self.sort and self.sort.removeprefix("-") not in SORTS:
+            raise InvalidRequest(
+                f"sort must be one of {', '.join(SORTS)}, got {self.sort.removeprefix('-')[:40]!r}",
+                field="sort",
+            )
+
+    @property
+    def page(self) -> slice:
+        """Which of those that match."""
+        return slice(self.offset, None if self.limit is None else self.offset + self.limit)
+
+
+def page_of(
+    session: Session, snapshot: Snapshot, probes: Probes, asked: PageAsked
+) -> tuple[int, list[dict[str, Any]]]:
+    """How many examples match, and the page asked for."""
+    rows: Rows = np.arange(len(probes.ids))
+    by_text = asked.q or (asked.sort or "").removeprefix("-") in _BY_TEXT
+    if asked.filter != "all" or (asked.sort and not by_text):
+        columns = snapshots.columns(session, [snapshot.id])[snapshot.id]
+        if asked.filter != "all":
+            rows = rows[is_correct(columns, snapshot) == (asked.filter == "correct")]
+        if asked.sort and not by_text:
+            rows = _sorted_rows(rows, snapshot, columns, asked.sort)
+    if by_text:
+        examples = _sorted(
+            _sought(examples_of(session, snapshot, probes, rows.tolist()), asked.q), asked.sort
+        )
+        return len(examples), [with_similarity(one) for one in examples[asked.page]]
+    is_all = len(rows) == len(probes.ids) and asked.page == slice(0, None) and not asked.sort
+    chosen = None if is_all else rows[asked.page].tolist()
+    return len(rows), [with_similarity(one) for one in examples_of(session, snapshot, probes, chosen)]
+
+
+def _sorted_rows(rows: Rows, snapshot: Snapshot, columns: Columns, sort: str) -> Rows:
+    is_falling, name = sort.startswith("-"), sort.removeprefix("-")
+    if name == "index":
+        return rows[::-1] if is_falling else rows
+    if name == "exact_match":
+        keys = is_correct(columns, snapshot)[rows].astype(np.float64)
+    else:
+        keys = columns.get(name, np.full(snapshot.num_examples, np.nan))[rows]
+    if name == "rank":
+        keys = np.where(keys >= 1, np.floor(keys), np.nan)
+    keys = np.where(np.isfinite(keys), -keys if is_falling else keys, np.nan)
+    order: Rows = np.argsort(keys, kind="stable")  # NaN goes last
+    return rows[order]
+
+
+def _sought(examples: list[dict[str, Any]], q: str | None) -> list[dict[str, Any]]:
+    if not q:
+        return examples
+    words = q.casefold()
+    return [one for one in examples if any(words in str(one[name]).casefold() for name in _SOUGHT_IN)]
+
+
+def _sorted(examples: list[dict[str, Any]], sort: str | None) -> list[dict[str, Any]]:
+    if not sort:
+        return examples
+    is_falling, name = sort.startswith("-"), sort.removeprefix("-")
+    if name == "similarity":
+        examples = [with_similarity(one) for one in examples]
+    present = [one for one in examples if one.get(name) is not None]
+    missing = [one for one in examples if one.get(name) is None]
+    return sorted(present, key=lambda one: one[name], reverse=is_falling) + missing
