@@ -100,7 +100,9 @@ def measure(
 ) -> dict[str, list[float]]:
     """Milliseconds of each figure, frames per second of the scrolling."""
     address = f"http://127.0.0.1:{server.port}/evolution/{DATASET.replace(' ', '%20')}"
-    found: dict[str, list[float]] = {name: [] for name in ("first", "step", "request", "fps", "worst", "empty")}
+    found: dict[str, list[float]] = {
+        name: [] for name in ("first", "step", "request", "fps", "worst", "empty")
+    }
     for _ in range(repeats):
         page, first = first_rows(context, f"{address}?step=first")
         found["first"].append(first)

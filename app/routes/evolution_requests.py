@@ -24,6 +24,16 @@ class SnapshotQuery(EvolutionQuery):
     sort: str | None = Field(default=None, max_length=40, description="A column; - in front: falling.")
     filter: Literal["all", "correct", "incorrect"] = "all"
     q: str | None = Field(default=None, max_length=200, description="Looked for in all texts.")
+    rows: str | None = Field(
+        default=None,
+        max_length=3_500,
+        pattern=r"^[0-9]{1,6}(,[0-9]{1,6})*$",
+        description="Only the examples of these indices, with commas; in this order unless sorted.",
+    )
+    texts: Literal["whole", "short"] = Field(
+        default="whole",
+        description="short: texts of at most 300 characters, the best document alone, no probabilities of tokens.",
+    )
     format: Literal["json", "csv"] = "json"
 
 
@@ -33,6 +43,12 @@ class ExamplesQuery(EvolutionQuery):
     category: str | None = Field(default=None, max_length=40, description=f"One of {', '.join(CATEGORIES)}.")
     group: str | None = Field(default=None, max_length=1_000)
     q: str | None = Field(default=None, max_length=200, description="Looked for in id and texts.")
+    step: str | None = Field(
+        default=None,
+        max_length=40,
+        description="What filter, loss, similarity and rank are of: a step, first, latest or best. Default: latest.",
+    )
+    filter: Literal["all", "correct", "incorrect"] = Field(default="all", description="At that step.")
     sort: str | None = Field(
         default=None, max_length=40, description="A column such as learned_at; - in front: falling."
     )

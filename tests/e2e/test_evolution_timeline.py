@@ -17,7 +17,7 @@ from tests.e2e.watched_page import watch
 
 pytestmark = pytest.mark.browser
 STEPS = [0, 10, 25, 50, 100, 250, 500]
-MADE = Made("made <i>set</i>/a b", 600, STEPS)
+MADE = Made("made <i>set? a b", 600, STEPS)
 HOSTILE = "<img src=x onerror=alert(1)> \u001b[31mred\u0000 \u202eesrever " + "A" * 1_000_000
 
 
@@ -53,7 +53,9 @@ def right_at(step: int) -> int:
     return sum(MADE.is_right(n, STEPS.index(step)) for n in range(MADE.num_examples))
 
 
-def test_slider_keys_buttons_and_pointer_choose_the_snapshot(page: Page, dashboard: Dashboard, run: str) -> None:
+def test_slider_keys_buttons_and_pointer_choose_the_snapshot(
+    page: Page, dashboard: Dashboard, run: str
+) -> None:
     page.goto(address(dashboard, "?step=50"))
     slider = page.get_by_role("slider", name="Snapshot")
     share = round(100 * right_at(50) / MADE.num_examples)
@@ -81,7 +83,9 @@ def test_slider_keys_buttons_and_pointer_choose_the_snapshot(page: Page, dashboa
     expect_step(page, 500)
 
 
-def test_a_click_on_the_curve_jumps_and_the_slider_moves_its_mark(page: Page, dashboard: Dashboard, run: str) -> None:
+def test_a_click_on_the_curve_jumps_and_the_slider_moves_its_mark(
+    page: Page, dashboard: Dashboard, run: str
+) -> None:
     page.goto(address(dashboard, "?step=first"))
     curve, mark = page.locator("#curve"), page.locator(".curve-mark")
     expect(mark).to_be_visible()
@@ -99,7 +103,9 @@ def test_a_click_on_the_curve_jumps_and_the_slider_moves_its_mark(page: Page, da
     assert at_first["x"] < between["x"] < at_last["x"]
 
 
-def test_it_plays_to_the_end_and_pauses_with_the_space_bar(page: Page, dashboard: Dashboard, run: str) -> None:
+def test_it_plays_to_the_end_and_pauses_with_the_space_bar(
+    page: Page, dashboard: Dashboard, run: str
+) -> None:
     page.goto(address(dashboard, "?step=first"))
     expect(rows(page).first).to_have_attribute("data-step", "0")
     page.locator("#speed").select_option("4")
@@ -118,7 +124,9 @@ def test_it_plays_to_the_end_and_pauses_with_the_space_bar(page: Page, dashboard
     expect(rows(page).first).to_have_attribute("data-step", "500")
 
 
-def test_the_overview_says_how_far_it_has_come_and_what_chance_would_give(page: Page, dashboard: Dashboard, run: str) -> None:
+def test_the_overview_says_how_far_it_has_come_and_what_chance_would_give(
+    page: Page, dashboard: Dashboard, run: str
+) -> None:
     page.goto(address(dashboard, "?step=500"))
     correct = page.get_by_test_id("measure-accuracy")
     gained = 100 * (right_at(500) - right_at(0)) / MADE.num_examples
@@ -132,7 +140,9 @@ def test_the_overview_says_how_far_it_has_come_and_what_chance_would_give(page: 
     expect(page.get_by_test_id("capture-cost")).to_contain_text("7 snapshots cost")
 
 
-def test_categories_filter_the_list_and_their_counts_add_up(page: Page, dashboard: Dashboard, run: str) -> None:
+def test_categories_filter_the_list_and_their_counts_add_up(
+    page: Page, dashboard: Dashboard, run: str
+) -> None:
     page.goto(address(dashboard))
     chips = page.locator(".category-chip strong")
     expect(chips.first).to_have_text("120")
@@ -161,7 +171,9 @@ def test_right_and_wrong_are_those_of_the_chosen_step(page: Page, dashboard: Das
     expect(page.locator("#shown")).to_have_text(f"{right_at(500)} of 600 examples")
 
 
-def test_the_list_sorts_searches_and_exists_only_where_one_looks(page: Page, dashboard: Dashboard, run: str) -> None:
+def test_the_list_sorts_searches_and_exists_only_where_one_looks(
+    page: Page, dashboard: Dashboard, run: str
+) -> None:
     page.goto(address(dashboard, "?step=500"))
     expect(row(page, 0)).to_be_visible()
     assert rows(page).count() < 40
@@ -172,7 +184,9 @@ def test_the_list_sorts_searches_and_exists_only_where_one_looks(page: Page, das
     assert rows(page).count() < 40
     page.locator("#sort").select_option("learned_at")
     expect(rows(page).first).to_contain_text("learned at step")
-    worst = dashboard.get(f"/api/evolution/{quote(MADE.dataset)}/snapshot/500?run={run}&sort=-loss&limit=1")["examples"][0]
+    worst = dashboard.get(f"/api/evolution/{quote(MADE.dataset)}/snapshot/500?run={run}&sort=-loss&limit=1")[
+        "examples"
+    ][0]
     page.locator("#sort").select_option("-loss")
     expect(rows(page).first).to_have_attribute("data-example", worst["example_id"])
     page.locator("#search").fill("number 123?")
@@ -180,7 +194,9 @@ def test_the_list_sorts_searches_and_exists_only_where_one_looks(page: Page, das
     expect(row(page, 123)).to_be_visible()
 
 
-def test_the_keyboard_walks_through_the_rows_and_opens_one(page: Page, dashboard: Dashboard, run: str) -> None:
+def test_the_keyboard_walks_through_the_rows_and_opens_one(
+    page: Page, dashboard: Dashboard, run: str
+) -> None:
     page.goto(address(dashboard, "?step=100"))
     expect(row(page, 0)).to_have_attribute("data-step", "100")
     page.keyboard.press("j")
@@ -201,7 +217,9 @@ def test_the_keyboard_walks_through_the_rows_and_opens_one(page: Page, dashboard
     assert before != page.url
 
 
-def test_every_choice_is_in_the_address_and_the_back_button_takes_it_back(page: Page, dashboard: Dashboard, run: str) -> None:
+def test_every_choice_is_in_the_address_and_the_back_button_takes_it_back(
+    page: Page, dashboard: Dashboard, run: str
+) -> None:
     page.goto(address(dashboard))
     expect(rows(page).first).to_have_attribute("data-step", "500")
     page.get_by_test_id("category-learned").click()
@@ -226,7 +244,9 @@ def test_every_choice_is_in_the_address_and_the_back_button_takes_it_back(page: 
     expect(page.locator("#shown")).to_have_text("120 of 600 examples")
 
 
-def test_a_step_without_a_snapshot_shows_the_nearest_and_says_so(page: Page, dashboard: Dashboard, run: str) -> None:
+def test_a_step_without_a_snapshot_shows_the_nearest_and_says_so(
+    page: Page, dashboard: Dashboard, run: str
+) -> None:
     page.goto(address(dashboard, "?step=60"))
     expect_step(page, 50)
     expect(page.locator("#toasts")).to_contain_text("no snapshot at step 60")
@@ -262,15 +282,20 @@ def test_a_new_snapshot_slides_in_without_moving_what_one_looks_at(page: Page, d
 
 def test_hostile_texts_are_shown_as_text_and_cut(page: Page, dashboard: Dashboard) -> None:
     run_id = short_run(dashboard, name="hostile")
-    examples = [{"example_id": f"<b>{n}</b>", "input": HOSTILE, "expected_output": HOSTILE, "group": "<u>g</u>"} for n in range(3)]
+    examples = [
+        {"example_id": f"<b>{n}</b>", "input": HOSTILE, "expected_output": HOSTILE, "group": "<u>g</u>"}
+        for n in range(3)
+    ]
     content: dict[str, Any] = {
-        "format": 1, "task": "language_model", "dataset": "<script>alert(1)</script>", "step": 0, "t": 1.0,
+        "format": 1, "task": "language_model", "dataset": "<img src=x onerror=alert(1)>", "step": 0, "t": 1.0,
         "model_version": "x", "probe_set": "hostile", "columns": {"loss": ["NaN", 1.0, None], "correct": [0, 0, 1]},
         "outputs": [{"output": HOSTILE}] * 3, "probes": {"hash": "hostile", "examples": examples},
         "summary": {"avg_loss": "NaN", "accuracy": 1 / 3, "total_examples": 3, "correct": 1, "incorrect": 2},
     }  # fmt: skip
     upload_to(dashboard, run_id, content)
-    name = next(one["name"] for one in dashboard.get("/api/evolution/datasets")["datasets"] if "alert" in one["name"])
+    name = next(
+        one["name"] for one in dashboard.get("/api/evolution/datasets")["datasets"] if "alert" in one["name"]
+    )
     page.goto(address(dashboard, dataset=name))
     first = rows(page).first
     expect(first).to_have_attribute("data-step", "0")
