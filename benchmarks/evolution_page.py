@@ -64,10 +64,13 @@ SCROLL = """(seconds) => new Promise((resolve) => {
   const begun = performance.now();
   const frame = (now) => {
     frames.push(now);
-    empty += document.querySelectorAll('[data-testid="example-row"][data-waits]').length > 0 ? 1 : 0;
+    empty += document.querySelector('[data-testid="example-row"][data-waits]') ? 1 : 0;
     scrollBy(0, innerHeight / 5);
     if (now - begun < seconds * 1000) requestAnimationFrame(frame);
-    else resolve({ gaps: frames.slice(1).map((at, index) => at - frames[index]), empty: empty / frames.length });
+    else resolve({
+      gaps: frames.slice(1).map((at, index) => at - frames[index]),
+      empty: empty / frames.length,
+    });
   };
   requestAnimationFrame(frame);
 })"""
@@ -100,9 +103,8 @@ def measure(
 ) -> dict[str, list[float]]:
     """Milliseconds of each figure, frames per second of the scrolling."""
     address = f"http://127.0.0.1:{server.port}/evolution/{DATASET.replace(' ', '%20')}"
-    found: dict[str, list[float]] = {
-        name: [] for name in ("first", "step", "request", "fps", "worst", "empty")
-    }
+    names = ("first", "step", "request", "fps", "worst", "empty")
+    found: dict[str, list[float]] = {name: [] for name in names}
     for _ in range(repeats):
         page, first = first_rows(context, f"{address}?step=first")
         found["first"].append(first)
@@ -138,8 +140,8 @@ def report(found: dict[str, list[float]], made: Made, *, repeats: int) -> str:
     lines = [
         f"# The timeline of an evolution in Chromium, {time.strftime('%Y-%m-%d')}",
         "",
-        f"{made.num_examples:,} examples, {len(made.steps)} snapshots, {repeats} loads of the page; server and "
-        f"browser share the machine. {machine()}",
+        f"{made.num_examples:,} examples, {len(made.steps)} snapshots, {repeats} loads of the page; server "
+        f"and browser share the machine. {machine()}",
         "",
         "| figure | n | median | p95 | min..max | target |",
         "|---|---|---|---|---|---|",

@@ -32,7 +32,7 @@ class SnapshotQuery(EvolutionQuery):
     )
     texts: Literal["whole", "short"] = Field(
         default="whole",
-        description="short: texts of at most 300 characters, the best document alone, no probabilities of tokens.",
+        description="short: at most 300 characters each, only the best document, no tokens.",
     )
     format: Literal["json", "csv"] = "json"
 
@@ -46,7 +46,7 @@ class ExamplesQuery(EvolutionQuery):
     step: str | None = Field(
         default=None,
         max_length=40,
-        description="What filter, loss, similarity and rank are of: a step, first, latest or best. Default: latest.",
+        description="What filter, loss, rank and similarity are of: a step, first, best. Default: latest.",
     )
     filter: Literal["all", "correct", "incorrect"] = Field(default="all", description="At that step.")
     sort: str | None = Field(

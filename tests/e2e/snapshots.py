@@ -18,7 +18,10 @@ from typing import Any, Final
 from tests.e2e.dashboard import Dashboard
 
 FATES: Final = ("learned", "struggling", "not_learned", "forgotten", "flip_flopping")
-WORDS: Final = "open close read write seek path file line byte text join split sort copy move hash".split()
+WORDS: Final = (
+    *("open", "close", "read", "write", "seek", "path", "file", "line"),
+    *("byte", "text", "join", "split", "sort", "copy", "move", "hash"),
+)
 
 
 @dataclass(frozen=True)
@@ -51,7 +54,8 @@ class Made:
         return [
             {
                 "example_id": f"ex_{n:05d}",
-                "input": f"How do I {WORDS[n % 16]} and {WORDS[n // 16 % 16]} number {n}? " + "It matters. " * (n % 9),
+                "input": f"How do I {WORDS[n % 16]} and {WORDS[n // 16 % 16]} number {n}? "
+                + "It matters. " * (n % 9),
                 "expected_output": f"doc {n}",
                 "group": f"module {n % 4}",
                 "gold": f"d{n}",
@@ -61,7 +65,7 @@ class Made:
 
     def content(self, index: int) -> dict[str, Any]:
         """The snapshot at ``steps[index]``, as a trainer writes it."""
-        chance = random.Random(self.seed * 1_000 + index)  # noqa: S311 - no secret
+        chance = random.Random(self.seed * 1_000 + index)
         right = [self.is_right(n, index) for n in range(self.num_examples)]
         falls = [self.fate(n) != "not_learned" for n in range(self.num_examples)]
         loss = [
@@ -70,20 +74,22 @@ class Made:
         ]
         rank = [1.0 if one else float(chance.randint(2, 50)) for one in right]
         total = self.num_examples
+        probe_set = f"{self.dataset}-{total}-{self.seed}"[-64:]
+        documents = {f"d{n}": {"title": f"doc {n}", "text": f"text {n}"} for n in range(total)}
         return {
             "format": 1, "task": "retrieval", "dataset": self.dataset, "step": self.steps[index],
             "epoch": self.steps[index] / 100, "t": 1_700_000_000.0 + index, "model_version": f"made@{index}",
-            "probe_set": f"{self.dataset}-{total}-{self.seed}"[:64], "cost_s": 0.05,
+            "probe_set": probe_set, "cost_s": 0.05,
             "columns": {
                 "loss": loss, "correct": [float(one) for one in right], "rank": rank,
                 "score": [1.0 - value / 4 for value in loss],
             },
             "outputs": [
-                {"top": [[f"d{n}" if one else f"d{(n + 1 + index) % total}", 0.9], [f"d{(n + 2) % total}", 0.5]]}
+                {"top": [[f"d{n if one else (n + 1 + index) % total}", 0.9], [f"d{(n + 2) % total}", 0.5]]}
                 for n, one in enumerate(right)
             ],
-            "documents": {f"d{n}": {"title": f"doc {n}", "text": f"text {n}"} for n in range(total)} if index == 0 else {},
-            "probes": {"hash": f"{self.dataset}-{total}-{self.seed}"[:64], "examples": self.examples()},
+            "documents": documents if index == 0 else {},
+            "probes": {"hash": probe_set, "examples": self.examples()},
             "summary": {
                 "avg_loss": sum(loss) / total, "accuracy": sum(right) / total, "total_examples": total,
                 "correct": sum(right), "incorrect": total - sum(right),

@@ -75,7 +75,8 @@ def test_slider_keys_buttons_and_pointer_choose_the_snapshot(
     expect(page).to_have_url(re.compile(r"step=10"))
     first, last = page.get_by_test_id("snapshot-0"), page.get_by_test_id("snapshot-500")
     start, end = first.bounding_box(), last.bounding_box()
-    assert start and end
+    assert start
+    assert end
     page.mouse.move(start["x"] + 2, start["y"] + 20)
     page.mouse.down()
     page.mouse.move(end["x"] + 2, end["y"] + 20, steps=5)
@@ -90,7 +91,8 @@ def test_a_click_on_the_curve_jumps_and_the_slider_moves_its_mark(
     curve, mark = page.locator("#curve"), page.locator(".curve-mark")
     expect(mark).to_be_visible()
     at_first, box = mark.bounding_box(), curve.locator(".nsewdrag").first.bounding_box()
-    assert at_first and box
+    assert at_first
+    assert box
     page.mouse.click(box["x"] + box["width"] * 0.97, box["y"] + box["height"] / 2)
     expect_step(page, 500)
     at_last = mark.bounding_box()
@@ -288,7 +290,8 @@ def test_hostile_texts_are_shown_as_text_and_cut(page: Page, dashboard: Dashboar
     ]
     content: dict[str, Any] = {
         "format": 1, "task": "language_model", "dataset": "<img src=x onerror=alert(1)>", "step": 0, "t": 1.0,
-        "model_version": "x", "probe_set": "hostile", "columns": {"loss": ["NaN", 1.0, None], "correct": [0, 0, 1]},
+        "model_version": "x", "probe_set": "hostile",
+        "columns": {"loss": ["NaN", 1.0, None], "correct": [0, 0, 1]},
         "outputs": [{"output": HOSTILE}] * 3, "probes": {"hash": "hostile", "examples": examples},
         "summary": {"avg_loss": "NaN", "accuracy": 1 / 3, "total_examples": 3, "correct": 1, "incorrect": 2},
     }  # fmt: skip

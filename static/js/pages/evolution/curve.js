@@ -28,10 +28,11 @@ export class Curve {
     root.parentElement?.append(this.#mark);
     root.addEventListener("click", (event) => this.#chooseAt(event.clientX));
     onThemeChange(() => void this.#draw());
-    let width = 0;
-    new ResizeObserver(([entry]) => {
-      if (Math.abs(entry.contentRect.width - width) < 1) return;
-      width = entry.contentRect.width;
+    let size = "";
+    new ResizeObserver(() => {
+      const now = `${root.clientWidth} ${root.clientHeight}`;
+      if (now === size) return;
+      size = now;
       void this.#draw();
     }).observe(root);
   }
@@ -100,6 +101,7 @@ export class Curve {
     });
     const layout = themed(structuredClone(this.definition.figure.layout));
     layout.width = this.root.clientWidth;
+    layout.height = this.root.clientHeight || layout.height;
     layout.xaxis.title = { text: "step", standoff: 6 };
     await this.plotly.react(this.root, traces, layout, { displayModeBar: false, doubleClick: false });
     this.#isDrawn = true;
