@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { shownLabels } from "../../static/js/pages/evolution/labels.js";
 import { factOf, isLasting, isOfStep, ordersOf } from "../../static/js/pages/evolution/task_words.js";
 
 test("only orders that say something about the task are offered", () => {
@@ -24,11 +23,4 @@ test("measures of a snapshot are called by their names, and shares are percentag
   assert.deepEqual(factOf("empty_completions", 1), ["Empty answers", "100.0 %"]);
   assert.deepEqual(factOf("mrr", 0.5), ["MRR", "0.5"]);
   assert.deepEqual(factOf("mean_rank", 12), ["Mean rank", "12"]);
-});
-
-test("the right label stands at its own place, however far down it is", () => {
-  const probabilities = Array.from({ length: 10 }, (_, index) => ({ label: `l${index}`, probability: 1 / (index + 2), gold: index === 9 }));
-  assert.deepEqual(shownLabels({ probabilities, rank: 22 }).map((one) => one.place), [1, 2, 3, 4, 5, 22]);
-  const near = probabilities.map((one, index) => ({ ...one, gold: index === 1 }));
-  assert.deepEqual(shownLabels({ probabilities: near, rank: 2 }).map((one) => one.place), [1, 2, 3, 4, 5]);
 });

@@ -157,7 +157,7 @@ def test_single_examples_of_a_snapshot_are_told_in_the_order_asked(api: Api, run
 
 
 def test_short_texts_are_those_a_list_shows(api: Api, run_id: str) -> None:
-    report_snapshot(api, run_id, 20, num_correct=1, document="D" * 1_000)
+    report_snapshot(api, run_id, 20, num_correct=1, document="D" * 1_000, probe_set="q" * 16)
     path = f"{BASE}/python_docs/snapshot/20?rows=1"
     whole, short = api.get(path)["examples"][0], api.get(f"{path}&texts=short")["examples"][0]
     assert len(whole["model_output"]) == 1_000
