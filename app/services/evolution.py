@@ -11,7 +11,7 @@ from typing import Any
 
 from app.services.evolution_choice import all_of, no_example, run_of, snapshot_of
 from app.services.evolution_comparison import comparison
-from app.services.evolution_examples import shaped, with_similarity
+from app.services.evolution_examples import trajectory_of
 from app.services.evolution_learning import (
     ExamplesAsked,
     Followed,
@@ -22,7 +22,7 @@ from app.services.evolution_learning import (
 )
 from app.services.evolution_page import PageAsked, page_of
 from app.services.evolution_probes import ProbeShelf
-from app.services.evolution_shapes import PROBE, answered, dataset_json, entry_json, facts, summary
+from app.services.evolution_shapes import PROBE, dataset_json, entry_json, facts, summary
 from app.store import snapshots
 from app.store.engine import Store
 
@@ -142,16 +142,17 @@ class Evolution:
             taken = snapshots.answers_over_time(
                 session, run_id, dataset=dataset, probe_set=newest.probe_set, row=row
             )
-            answers = shaped(session, probes, [(moment, row, one) for moment, one in taken])
-        steps = [moment.step for moment, _ in taken]
+            answers = trajectory_of(session, probes, row, taken)
+        probe, steps = probes.examples[row], [moment.step for moment, _ in taken]
         return {
             "dataset": dataset,
             "run": run_id,
             "task": newest.task,
-            **{name: answers[-1][name] for name in PROBE},
+            **{name: probe.get(name) for name in PROBE},
+            "index": row,
             **standing_of(steps, [one["exact_match"] for one in answers], [one["loss"] for one in answers]),
             "trajectory": [
-                {"step": moment.step, **facts(moment), **answered(with_similarity(one))}
+                {"step": moment.step, **facts(moment), **one}
                 for (moment, _), one in zip(taken, answers, strict=True)
             ],
             "previous": probes.ids[row - 1] if row > 0 else None,

@@ -55,50 +55,60 @@ def examples_of(
     """
     answered = snapshots.answers(session, snapshot, rows)
     wanted = range(len(probes.examples)) if rows is None else rows
-    return shaped(session, probes, [(snapshot, row, answered[row]) for row in wanted])
-
-
-def shaped(
-    session: Session, probes: Probes, answered: Sequence[tuple[Snapshot | Moment, int, Answered]]
-) -> list[dict[str, Any]]:
-    """Examples from answers that are read already: ``(snapshot, position of the probe, answer)``."""
-    ids = {document_id for _, _, one in answered for document_id in _named(one.output)}
+    ids = {document_id for row in wanted for document_id in _named(answered[row].output)}
     documents = probes.documents(session, ids)
-    return [
-        example_json(probes.examples[row], row, snapshot, one, documents) for snapshot, row, one in answered
-    ]
+    return [example_json(probes.examples[row], row, snapshot, answered[row], documents) for row in wanted]
 
 
 def example_json(
     probe: dict[str, Any], row: int, snapshot: Snapshot | Moment, answered: Answered, documents: Documents
 ) -> dict[str, Any]:
-    """One example: the numbers of its columns, the probe, and what its task makes of the output."""
-    numbers = {name: finite(value) for name, value in answered.numbers.items()}
-    loss = numbers.get("loss")
-    values = {name: math.nan if value is None else value for name, value in numbers.items()}
-    numbers.pop("correct", None)
+    """One example: the probe and what was answered to it."""
     return {
-        **numbers,
         "example_id": probe["example_id"],
         "index": row,
         "step": snapshot.step,
         "input": probe["input"],
         "expected_output": probe["expected_output"],
         "group": probe.get("group"),
-        **_ANSWERS.get(snapshot.task, _text_answer)(probe, values, answered.output, documents),
-        "loss": loss,
+        **answer_json(probe, snapshot.task, answered, documents),
     }
 
 
-def with_similarity(example: dict[str, Any]) -> dict[str, Any]:
-    """The same example; how alike the answer and what was expected are is worked out where nobody said it.
+def answer_json(probe: dict[str, Any], task: str, answered: Answered, documents: Documents) -> dict[str, Any]:
+    """What was answered: the numbers of the columns, and what the task makes of the output."""
+    numbers = answered.numbers
+    values = {name: math.nan if value is None else value for name, value in numbers.items()}
+    found = {**numbers, **_ANSWERS.get(task, _text_answer)(probe, values, answered.output, documents)}
+    found["loss"] = numbers.get("loss")
+    found.pop("correct", None)
+    return found
 
-    It is far dearer than the rest, so only what is really told gets it.
+
+def trajectory_of(
+    session: Session, probes: Probes, row: int, way: Sequence[tuple[Moment, Answered]]
+) -> list[dict[str, Any]]:
+    """What snapshots answered to one probe, in their order."""
+    probe = probes.examples[row]
+    ids = {document_id for _, one in way for document_id in _named(one.output)}
+    documents = probes.documents(session, ids)
+    found = [answer_json(probe, moment.task, one, documents) for moment, one in way]
+    expected = str(probe["expected_output"])
+    for answer in found:
+        answer.pop("gold", None)
+        with_similarity(answer, expected)
+    return found
+
+
+def with_similarity(example: dict[str, Any], expected: str | None = None) -> dict[str, Any]:
+    """The same example, or answer to what is ``expected``, with how alike the two texts are.
+
+    Where nobody has said it, it is worked out, which is far dearer than the rest: only what is told gets it.
     """
     if "similarity" not in example:
         answer = str(example["model_output"])[:_SIMILAR_CHARACTERS]
-        expected = str(example["expected_output"])[:_SIMILAR_CHARACTERS]
-        example["similarity"] = SequenceMatcher(None, answer, expected, autojunk=False).ratio()
+        wanted = str(example["expected_output"] if expected is None else expected)[:_SIMILAR_CHARACTERS]
+        example["similarity"] = SequenceMatcher(None, answer, wanted, autojunk=False).ratio()
     return example
 
 
@@ -134,10 +144,11 @@ def _retrieval_answer(
 ) -> dict[str, Any]:
     gold = probe.get("gold")
     golds = {str(each) for each in gold} if isinstance(gold, list) else {str(gold)}
+    known = documents.get
     top = [
         {
             "document_id": document_id,
-            "title": documents[document_id][0] if document_id in documents else document_id,
+            "title": known(document_id, (document_id,))[0],
             "score": score,
             "gold": document_id in golds,
         }

@@ -12,11 +12,12 @@ from app.store.snapshots import Moment
 from trainer.protocol.events import snapshot_name
 
 PROBE: Final = ("example_id", "index", "input", "expected_output", "group")
-_NOT_ANSWERED: Final = frozenset((*PROBE, "step", "gold"))
 _BESIDE: Final = (
     "model_output", "loss", "exact_match", "similarity", "rank", "margin", "score", "top",
     "probabilities",
 )  # fmt: skip
+_LISTS: Final = ("top", "probabilities")
+_MOST_LISTED: Final = 3
 
 
 def merit(one: Snapshot) -> tuple[float, float, int]:
@@ -26,13 +27,12 @@ def merit(one: Snapshot) -> tuple[float, float, int]:
 
 
 def beside(answer: dict[str, Any]) -> dict[str, Any]:
-    """What is compared of two answers to one probe."""
-    return {name: answer[name] for name in _BESIDE if name in answer}
-
-
-def answered(answer: dict[str, Any]) -> dict[str, Any]:
-    """All that a model answered, without what was asked."""
-    return {name: value for name, value in answer.items() if name not in _NOT_ANSWERED}
+    """What is compared of two answers to one probe; of what was found only the first few."""
+    found = {name: answer[name] for name in _BESIDE if name in answer}
+    for name in _LISTS:
+        if name in found:
+            found[name] = found[name][:_MOST_LISTED]
+    return found
 
 
 def facts(one: Snapshot | Moment) -> dict[str, Any]:

@@ -18,7 +18,7 @@ down_revision = "0007_scripts_of_runs"
 branch_labels = None
 depends_on = None
 
-BLOCK_BYTES, MOST_ROWS = 2_048, 64
+BLOCK_BYTES, MOST_ROWS = 1_024, 64
 
 
 def upgrade() -> None:
@@ -72,17 +72,12 @@ def move_into_blocks(connection: sa.Connection, snapshot_id: int) -> None:
         name: [value if math.isfinite(value) else None for value in array.array("d", column)]
         for name, column in rows
     }
-    size = rows_per_block(
-        len(json.dumps(outputs, separators=(",", ":"), ensure_ascii=False).encode()), outputs
-    )
+    numbers = list(zip(*columns.values(), strict=True)) if columns else [()] * len(outputs)
+    size = rows_per_block(len(written(outputs)), len(outputs))
+    lines = [written(pair) for pair in zip(numbers, outputs, strict=True)]
     blocks = []
-    for start in range(0, len(outputs), size):
-        part = slice(start, start + size)
-        content = {
-            "columns": {name: column[part] for name, column in columns.items()},
-            "outputs": outputs[part],
-        }
-        packed = zlib.compress(written(content), 6)
+    for start in range(0, len(lines), size):
+        packed = zlib.compress(b"\n".join([written(list(columns)), *lines[start : start + size]]), 6)
         blocks.append({"id": snapshot_id, "block": start // size, "packed": packed})
     if blocks:
         connection.execute(
@@ -112,7 +107,7 @@ def move_into_one(connection: sa.Connection, snapshot_id: int) -> None:
         sa.text("SELECT packed FROM snapshot_answers WHERE snapshot_id = :id ORDER BY block"),
         {"id": snapshot_id},
     )
-    outputs = [output for packed in blocks for output in json.loads(zlib.decompress(packed))["outputs"]]
+    outputs = [json.loads(line)[1] for packed in blocks for line in zlib.decompress(packed).split(b"\n")[1:]]
     connection.execute(
         sa.text("UPDATE snapshots SET outputs = :outputs WHERE id = :id"),
         {"outputs": zlib.compress(written(outputs), 6), "id": snapshot_id},

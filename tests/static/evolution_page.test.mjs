@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { datasetPath, exampleHref, neighbourStep, readAddress, writeAddress } from "../../static/js/lib/evolution_address.js";
+import { neighbourStep, readAddress, writeAddress } from "../../static/js/lib/evolution_address.js";
 import { latestOnly } from "../../static/js/lib/latest_only.js";
+import { datasetPage, examplePath } from "../../static/js/lib/run_choice.js";
 import { shortText } from "../../static/js/lib/shown_text.js";
 import { Answers } from "../../static/js/pages/evolution/answers.js";
 import { fateWords } from "../../static/js/pages/evolution/categories.js";
@@ -22,9 +23,9 @@ test("every evolution view has an address, and odd addresses give the default vi
 });
 
 test("any name of a dataset and any id of an example survive in an address", () => {
-  assert.equal(datasetPath("a b/<i>?#"), "a%20b/%3Ci%3E%3F%23");
-  assert.equal(exampleHref("d", "x/y?z", { run: "r", step: 0 }), "/evolution/d/examples/x%2Fy%3Fz?run=r&step=0");
-  assert.equal(exampleHref("d", "x", { run: null, step: null }), "/evolution/d/examples/x");
+  assert.equal(datasetPage("a b/<i>?#"), "/evolution/a%20b/%3Ci%3E%3F%23");
+  assert.equal(examplePath("d", "x/y?z", { run: "r", step: 0 }), "/evolution/d/examples/x%2Fy%3Fz?run=r&step=0");
+  assert.equal(examplePath("d", "x", { run: null, step: null }), "/evolution/d/examples/x");
 });
 
 test("the arrow keys stop at the ends of the timeline", () => {

@@ -47,20 +47,6 @@ export function writeAddress({ run, step, filter, category, group, q, sort, play
   return text ? `?${text}` : "";
 }
 
-/** A dataset's name may hold anything; its slashes stay slashes. @param {string} dataset */
-export function datasetPath(dataset) {
-  return dataset.split("/").map(encodeURIComponent).join("/");
-}
-
-/** The page of one example. @param {string} dataset @param {string} exampleId @param {{run?: string | null, step?: number | null}} place */
-export function exampleHref(dataset, exampleId, { run, step }) {
-  const fields = new URLSearchParams();
-  if (run) fields.set("run", run);
-  if (step !== null && step !== undefined) fields.set("step", String(step));
-  const text = fields.toString();
-  return `/evolution/${datasetPath(dataset)}/examples/${encodeURIComponent(exampleId)}${text ? `?${text}` : ""}`;
-}
-
 /** The step after a move along the timeline; stays at the ends. @param {number[]} steps @param {number} step @param {number} by */
 export function neighbourStep(steps, step, by) {
   const index = steps.indexOf(step);

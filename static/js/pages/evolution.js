@@ -1,8 +1,8 @@
 // @ts-check
 import { get, query } from "../lib/api.js";
 import { fill, find, h, icon, setText } from "../lib/dom.js";
-import { datasetPath } from "../lib/evolution_address.js";
 import { formatAge, formatCount, formatNumber, formatPercent } from "../lib/format.js";
+import { apiPath, datasetPage } from "../lib/run_choice.js";
 import { everySecond, openShell, toastError } from "../lib/shell.js";
 import { Sparkline } from "../lib/sparkline.js";
 import { changeOf } from "./evolution/overview_words.js";
@@ -22,7 +22,7 @@ function card(dataset) {
   const [first, last] = [dataset.first_summary, dataset.summary];
   return h(
     "a",
-    { class: "card dataset-card", href: `/evolution/${datasetPath(dataset.name)}`, dataset: { testid: "dataset-card" } },
+    { class: "card dataset-card", href: datasetPage(dataset.name), dataset: { testid: "dataset-card" } },
     h("div", { class: "dataset-title" }, h("h2", { dir: "auto", text: dataset.name }), h("span", { class: "chip", text: dataset.task.replaceAll("_", " ") })),
     h(
       "div",
@@ -58,7 +58,7 @@ function fact(word, value) {
 /** @param {any} dataset @param {Sparkline} spark */
 async function drawCurve(dataset, spark) {
   try {
-    const { snapshots } = await get(`/api/evolution/${datasetPath(dataset.name)}/snapshots${query({ run: dataset.run })}`);
+    const { snapshots } = await get(`${apiPath(dataset.name)}/snapshots${query({ run: dataset.run })}`);
     spark.reset(snapshots.map((/** @type {any} */ one) => one.summary.accuracy));
   } catch {
     // the run was deleted meanwhile: the card without its curve goes with the next loading

@@ -1,9 +1,10 @@
 // @ts-check
 import { get, query } from "../lib/api.js";
 import { debounce, fill, find, h, icon, oncePerFrame, pageJson, setText } from "../lib/dom.js";
-import { SPEEDS, datasetPath, neighbourStep, readAddress } from "../lib/evolution_address.js";
+import { SPEEDS, neighbourStep, readAddress } from "../lib/evolution_address.js";
 import { formatCount } from "../lib/format.js";
 import { loadPlotly } from "../lib/plotly.js";
+import { apiPath } from "../lib/run_choice.js";
 import { everySecond, openShell, segments, toast, toastError } from "../lib/shell.js";
 import { AddressBar } from "./evolution/address_bar.js";
 import { CategoryChips } from "./evolution/categories.js";
@@ -12,7 +13,7 @@ import { Curve } from "./evolution/curve.js";
 import { ListView } from "./evolution/list_view.js";
 import { drawCapture, drawMeasures } from "./evolution/overview.js";
 import { Player } from "./evolution/player.js";
-import { RunChoice } from "./evolution/run_choice.js";
+import { ShownRun } from "./evolution/shown_run.js";
 import { isLasting, ordersOf } from "./evolution/task_words.js";
 import { Timeline, spoken } from "./evolution/timeline.js";
 
@@ -20,7 +21,7 @@ import { Timeline, spoken } from "./evolution/timeline.js";
 
 /** @type {string} */
 const dataset = pageJson("dataset-json");
-const path = `/api/evolution/${datasetPath(dataset)}`;
+const path = apiPath(dataset);
 const live = openShell();
 let view = readAddress(location.search);
 /** @type {any[]} */
@@ -40,7 +41,7 @@ const address = new AddressBar((back) => {
   if (view.run !== null && view.run !== snapshots[0]?.run) void loadList();
   else void show();
 });
-const runChoice = new RunChoice(find("#run-choice", HTMLSelectElement), find("#evolution-tabs", HTMLElement), dataset);
+const shownRun = new ShownRun(find("#run-choice", HTMLSelectElement), dataset);
 const timeline = new Timeline(find("#timeline", HTMLElement), (step) => goTo(step));
 const list = new ListView(find("#rows", HTMLElement), {
   dataset, path, onError: showError, onFacts: drawFacts,
@@ -86,7 +87,7 @@ async function loadList({ afresh = false } = {}) {
     find("#nothing", HTMLElement).hidden = true;
     timeline.show(snapshots);
     curve?.show(snapshots);
-    void runChoice.know(snapshots[0].run).then(drawNumbers);
+    void shownRun.know(snapshots[0].run).then(drawNumbers);
     warnOfAnotherStep();
     announce();
     // rows of which a new snapshot changes which they are, or in which order, stay until they are asked for
@@ -122,8 +123,8 @@ function drawStep() {
 
 const drawNumbers = oncePerFrame(() => {
   if (shown === null) return;
-  drawMeasures(find("#measures", HTMLElement), snapshots, shown, runChoice.latest);
-  drawCapture(find("#capture", HTMLElement), { snapshots, step: shown, skipped, attempts: runChoice.attempts, now: live.now() });
+  drawMeasures(find("#measures", HTMLElement), snapshots, shown, shownRun.latest);
+  drawCapture(find("#capture", HTMLElement), { snapshots, step: shown, skipped, attempts: shownRun.attempts, now: live.now() });
 });
 
 /** What is true of all rows. @param {import("./evolution/listing.js").ExamplePage} facts */
@@ -254,7 +255,7 @@ find("#show-all").addEventListener("click", () => {
   search.value = "";
   void change({ filter: "all", category: "", group: "", q: "" });
 });
-runChoice.onChoose = (run) => {
+shownRun.onChoose = (run) => {
   playing.pause();
   [shown, announced] = [null, null];
   view = { ...view, run, step: "latest" };
@@ -279,7 +280,7 @@ addEventListener("pagehide", () => address.keep(list.rows.position));
 live.on("snapshot", (message) => {
   if (message.dataset !== dataset) return;
   if (message.run === (view.run ?? snapshots[0]?.run)) void loadList({ afresh: true });
-  void runChoice.load();
+  void shownRun.load();
 });
 live.watch(`evolution:${dataset}`, () => void loadList({ afresh: announced !== null }));
 everySecond(drawNumbersOften());
@@ -297,7 +298,7 @@ drawControls();
 void loadList().then(() => {
   if (view.play > 0 && !matchMedia("(prefers-reduced-motion: reduce)").matches) playing.play(view.play);
 });
-void runChoice.load();
+void shownRun.load();
 loadPlotly(pageJson("plotly-json"))
   .then((plotly) => {
     curve = new Curve(find("#curve", HTMLElement), plotly, pageJson("charts-json")[0], (step) => goTo(step));

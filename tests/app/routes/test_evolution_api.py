@@ -188,3 +188,54 @@ def test_a_step_that_asked_other_examples_is_refused_with_those_that_asked_the_s
     response = api.call("GET", f"{BASE}/python_docs/examples?step=0&filter=correct")
     assert response.status_code == 422
     assert "20" in response.get_json()["hint"]
+
+
+def rows_of(api: Api, path: str) -> list[dict[str, str]]:
+    """A download as rows."""
+    response = api.call("GET", f"{BASE}/{path}")
+    assert (response.status_code, response.mimetype) == (200, "text/csv")
+    return list(csv.DictReader(io.StringIO(response.get_data(as_text=True))))
+
+
+def test_examples_and_comparisons_can_be_downloaded_as_csv(api: Api, run_id: str) -> None:
+    examples = rows_of(api, "python_docs/examples?format=csv&sort=-index")
+    assert [row["example_id"] for row in examples] == [f"ex_{n:04d}" for n in reversed(range(NUM_EXAMPLES))]
+    assert (examples[2]["category"], examples[2]["learned_at"], examples[2]["right"]) == (
+        "learned",
+        "10",
+        "01",
+    )
+    compared = rows_of(api, "python_docs/compare?format=csv")
+    assert [row["outcome"] for row in compared] == ["fixed", "fixed", "still_right", "still_wrong"]
+    assert (compared[0]["from_exact_match"], compared[0]["to_exact_match"]) == ("False", "True")
+
+
+@pytest.mark.parametrize(
+    "path", ["examples", "examples/ex_0001", "dynamics", "compare", "examples?format=csv"]
+)
+def test_no_reading_is_sent_twice(api: Api, run_id: str, path: str) -> None:
+    first = api.call("GET", f"{BASE}/python_docs/{path}")
+    again = api.call("GET", f"{BASE}/python_docs/{path}", If_None_Match=first.headers["ETag"])
+    assert (first.status_code, again.status_code) == (200, 304)
+
+
+@pytest.mark.parametrize(
+    ("path", "field"),
+    [
+        ("examples?category=lost", "category"),
+        ("examples?sort=colour", "sort"),
+        ("examples?limit=1001", "limit"),
+        ("examples?texts=none", "texts"),
+        ("compare?sort=colour", "sort"),
+        ("compare?from=x", "from"),
+        ("compare?format=xml", "format"),
+    ],
+)
+def test_a_wrong_wish_names_its_field(api: Api, run_id: str, path: str, field: str) -> None:
+    response = api.call("GET", f"{BASE}/python_docs/{path}")
+    assert (response.status_code, response.get_json()["field"]) == (422, field)
+
+
+def test_a_comparison_with_a_run_that_is_not_there_is_not_found(api: Api, run_id: str) -> None:
+    response = api.call("GET", f"{BASE}/python_docs/compare?run_to=nobody")
+    assert response.status_code == 404

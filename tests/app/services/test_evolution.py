@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import math
 from collections.abc import Callable
@@ -12,12 +13,13 @@ import pytest
 from app.domain.run_states import RunState
 from app.domain.snapshots import plain_name
 from app.errors import InvalidRequest, NotFound
+from app.services import evolution_examples
 from app.services.evolution import Evolution
 from app.services.ingest import Ingest
 from app.store import runs
 from app.store.engine import Store
 from app.store.models import ProbeSet
-from tests.app.rows import events_batch, snapshot_file, state_of, store_running
+from tests.app.rows import events_batch, snapshot_content, snapshot_file, state_of, store_running
 
 
 @pytest.fixture
@@ -127,6 +129,126 @@ def test_two_steps_are_compared(evolution: Evolution) -> None:
     assert found["counts"] == {"fixed": 1, "broken": 1, "still_right": 1, "still_wrong": 0}
     (fixed,) = found["fixed"]
     assert (fixed["example_id"], fixed["from"]["rank"], fixed["to"]["rank"]) == ("ex_0001", 9, 1)
+
+
+def test_a_comparison_is_a_sentence_and_the_largest_change_comes_first(store: Store, ingest: Ingest) -> None:
+    store_running(store)
+    ingest.accept_snapshot("run-1", snapshot_file(500, ranks=(5, 2, 1, 9, 1)))
+    ingest.accept_snapshot("run-1", snapshot_file(1000, ranks=(1, 1, 3, 1, 1)))
+    evolution = Evolution(store)
+    found = evolution.compare("python_docs", 500, 1000)
+    assert found["sentence"] == (
+        "3 fixed, 1 broken, 1 still right, 0 still wrong between step 500 and step 1,000."
+    )
+    assert [(one["index"], one["change"]) for one in found["fixed"]] == [(3, -8.0), (0, -4.0), (1, -1.0)]
+    in_order = evolution.compare("python_docs", 500, 1000, sort="-index")["fixed"]
+    assert [one["index"] for one in in_order] == [3, 1, 0]
+    with pytest.raises(InvalidRequest, match="change"):
+        evolution.compare("python_docs", 500, 1000, sort="colour")
+
+
+def test_two_runs_compare_when_they_asked_the_same(
+    evolution: Evolution, store: Store, ingest: Ingest
+) -> None:
+    store_running(store, "run-2", created_at=2.0)
+    ingest.accept_snapshot("run-2", snapshot_file(50, ranks=(7, 1, 7)))
+    found = evolution.compare("python_docs", 50, 50, run="run-1", run_to="run-2")
+    assert (found["run"], found["run_to"], found["to"]["run"]) == ("run-1", "run-2", "run-2")
+    assert found["counts"] == {"fixed": 0, "broken": 2, "still_right": 1, "still_wrong": 0}
+    assert found["sentence"].endswith("between step 50 of run run-1 and step 50 of run run-2.")
+    store_running(store, "run-3", created_at=3.0)
+    ingest.accept_snapshot("run-3", snapshot_file(50, ranks=(1, 1)))
+    with pytest.raises(InvalidRequest, match="different probes") as caught:
+        evolution.compare("python_docs", 50, 50, run="run-1", run_to="run-3")
+    assert caught.value.field == "run_to"
+
+
+def test_an_example_knows_what_became_of_it_like_the_list(evolution: Evolution) -> None:
+    for listed in evolution.examples("python_docs")["examples"]:
+        alone = evolution.example("python_docs", listed["example_id"])
+        shared = listed.keys() & alone.keys()
+        assert {"category", "num_forgotten", "confidence", "variability", "learned_at"} <= shared
+        assert {name: alone[name] for name in shared} == {name: listed[name] for name in shared}
+        right = "".join(str(int(point["exact_match"])) for point in alone["trajectory"])
+        assert (right, [point["loss"] for point in alone["trajectory"]]) == (listed["right"], listed["trail"])
+
+
+def test_the_list_of_examples_is_cut_sorted_and_counted(evolution: Evolution) -> None:
+    def ids(**asked: Any) -> list[int]:
+        return [one["index"] for one in evolution.examples("python_docs", **asked)["examples"]]
+
+    assert ids(category="forgotten") == [2]
+    assert ids(group="g1") == [1]
+    assert ids(sort="-learned_at") == [1, 0, 2], "what has no such step comes last"
+    assert ids(sort="learned_at", offset=1, limit=1) == [1]
+    assert ids(sort="-example_id") == [2, 1, 0]
+    assert ids(sort="loss_change") == [1, 0, 2]
+    found = evolution.examples("python_docs", category="learned", group="g2")
+    assert (found["total"], found["counts"]["forgotten"]) == (0, 1), "counts regard all categories"
+    assert found["groups"] == [{"name": f"g{n}", "count": 1} for n in range(3)]
+    for asked in ({"sort": "colour"}, {"category": "lost"}):
+        with pytest.raises(InvalidRequest):
+            ids(**asked)
+
+
+def test_a_new_snapshot_is_seen_at_once(evolution: Evolution, ingest: Ingest) -> None:
+    assert evolution.examples("python_docs")["steps"] == [0, 50, 100]
+    ingest.accept_snapshot("run-1", snapshot_file(150, ranks=(1, 1, 1)))
+    found = evolution.examples("python_docs")
+    assert (found["steps"], found["counts"]["learned"]) == ([0, 50, 100, 150], 3)
+    ingest.accept_snapshot("run-1", snapshot_file(150, ranks=(2, 1, 1), attempt=2))
+    assert evolution.examples("python_docs")["counts"]["forgotten"] == 1
+
+
+def test_dynamics_name_who_stands_out(evolution: Evolution) -> None:
+    found = evolution.dynamics("python_docs")
+    assert [(one["right"], one["learned"], one["forgotten"]) for one in found["by_step"]] == [
+        (2, 0, 0), (3, 1, 0), (2, 0, 1),
+    ]  # fmt: skip
+    assert (found["last_learned"], found["most_forgotten"]) == (["ex_0001"], ["ex_0002"])
+    assert found["hardest"][0] == "ex_0002"
+    assert found["examples"][1]["confidence"] == pytest.approx(
+        (math.exp(-9) + 2 * math.exp(-1)) / 3, rel=1e-3
+    )
+    json.dumps(found, allow_nan=False)
+
+
+def test_similarity_is_worked_out_only_for_what_is_told(
+    store: Store, ingest: Ingest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store_running(store)
+    outputs = [{"output": f"text {row} but longer"} for row in range(30)]
+    content = snapshot_file(
+        3,
+        ranks=[1] * 30,
+        task="causal_lm",
+        outputs=outputs,
+        columns={"loss": [1.0] * 30, "correct": [0] * 30},
+    )
+    ingest.accept_snapshot("run-1", content)
+    compared = []
+    plain = evolution_examples.SequenceMatcher
+
+    def counted(*texts: Any, **how: Any) -> Any:
+        compared.append(texts)
+        return plain(*texts, **how)
+
+    monkeypatch.setattr(evolution_examples, "SequenceMatcher", counted)
+    found = Evolution(store).snapshot("python_docs", 3, limit=2, q="text", sort="-loss")
+    assert (found["total"], len(compared)) == (30, 2)
+    assert 0 < found["examples"][0]["similarity"] < 1
+
+
+def test_probes_that_were_stored_anew_are_read_anew(store: Store, ingest: Ingest) -> None:
+    evolution = Evolution(store)
+    for number, word in enumerate(("before", "after"), start=1):
+        store_running(store, f"run-{number}", created_at=float(number))
+        content = snapshot_content(0)
+        content["probes"]["examples"][0]["input"] = word
+        ingest.accept_snapshot(f"run-{number}", gzip.compress(json.dumps(content).encode()))
+        assert evolution.snapshot("python_docs", 0)["examples"][0]["input"] == word
+        store.write(lambda s, n=number: runs.transition(s, f"run-{n}", new=RunState.FINISHED))
+        store.write(lambda s, n=number: runs.delete(s, f"run-{n}"))
 
 
 def test_the_newest_run_is_meant_unless_one_is_named(

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import json
+import math
 import sqlite3
 import subprocess
 import sys
+import zlib
+from array import array
 from pathlib import Path
 
 import pytest
 from alembic import command
+from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
+from sqlalchemy import text
 
-from app.store import schema
+from app.store import schema, snapshots
 from app.store.connections import migration_engine
+from app.store.engine import Store
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -68,6 +75,11 @@ VALUES ('a', 'a', 'r', 'd', '{}', '[]', '{}', 'auto', 'queued', 0, 0, 1, 1, 0, 0
 """
 
 
+FIRST_RUN_NOW = FIRST_RUN.replace("latest)", "latest, columns, environment, rungs)").replace(
+    "'{}')", "'{}', '{}', '{}', '[]')"
+)
+
+
 def test_runs_of_the_first_version_are_taken_over(tmp_path: Path) -> None:
     path = tmp_path / "signalbox.db"
     path.touch()
@@ -82,6 +94,62 @@ def test_runs_of_the_first_version_are_taken_over(tmp_path: Path) -> None:
     database = sqlite3.connect(path)
     assert database.execute("SELECT environment, rungs FROM runs").fetchall() == [("{}", "[]")]
     database.close()
+
+
+def _migrate(path: Path, revision: str, *statements: tuple[str, dict[str, object]]) -> None:
+    """Bring a database up or down to a revision, and then run these statements."""
+    engine = migration_engine(f"sqlite:///{path}")
+    with engine.begin() as connection:
+        config = schema._config()
+        config.attributes["connection"] = connection
+        known = MigrationContext.configure(connection).get_current_revision()
+        (command.downgrade if known and known > revision else command.upgrade)(config, revision)
+        for statement, values in statements:
+            connection.execute(text(statement), values)
+    engine.dispose()
+
+
+def test_answers_of_older_snapshots_move_into_blocks_and_back(tmp_path: Path) -> None:
+    path = tmp_path / "signalbox.db"
+    path.touch()
+    outputs = [{"top": [[f"d{row}", 0.5]], "note": "ünï\n" * (row % 7)} for row in range(300)]
+    packed = zlib.compress(json.dumps(outputs).encode())
+    losses = array("d", [float(row) if row % 50 else math.nan for row in range(300)])
+    _migrate(
+        path,
+        "0007_scripts_of_runs",
+        (FIRST_RUN_NOW, {}),
+        (
+            "INSERT INTO probe_sets (hash, task, num_examples, examples) "
+            "VALUES ('p', 'retrieval', 300, x'00')",
+            {},
+        ),
+        (
+            "INSERT INTO snapshots (id, run_id, dataset, task, attempt, step, t, model_version, probe_set, "
+            "num_examples, summary, outputs) VALUES (7, 'a', 'd', 'retrieval', 1, 50, 1, 'v', 'p', 300, "
+            "'{}', :packed)",
+            {"packed": packed},
+        ),
+        (
+            "INSERT INTO snapshot_columns (snapshot_id, name, \"values\") VALUES (7, 'loss', :losses)",
+            {"losses": losses.tobytes()},
+        ),
+    )  # fmt: skip
+    schema.upgrade(f"sqlite:///{path}")
+    store = Store(f"sqlite:///{path}")
+    with store.read() as session:
+        (moved,) = snapshots.list_snapshots(session, "a", dataset="d")
+        answers = snapshots.answers(session, moved)
+        (way,) = snapshots.answers_over_time(session, "a", dataset="d", probe_set="p", row=251)
+    store.close()
+    assert [answers[row].output for row in range(300)] == outputs
+    assert (answers[50].numbers, answers[51].numbers) == ({"loss": None}, {"loss": 51.0})
+    assert way[1] == answers[251]
+    _migrate(path, "0007_scripts_of_runs")
+    database = sqlite3.connect(path)
+    (again,) = database.execute("SELECT outputs FROM snapshots").fetchone()
+    database.close()
+    assert json.loads(zlib.decompress(again)) == outputs
 
 
 @pytest.mark.process

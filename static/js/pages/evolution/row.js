@@ -1,7 +1,7 @@
 // @ts-check
 import { h, icon, setText } from "../../lib/dom.js";
-import { exampleHref } from "../../lib/evolution_address.js";
 import { formatCount, formatNumber, formatPercent } from "../../lib/format.js";
+import { examplePath } from "../../lib/run_choice.js";
 import { shortText } from "../../lib/shown_text.js";
 import { fateWords } from "./categories.js";
 import { Trail } from "./trail.js";
@@ -67,7 +67,7 @@ export class ExampleRowView {
    */
   show(example, { dataset, run, step, place, answer }) {
     if (example !== this.#shown) this.#showExample(example);
-    this.link.setAttribute("href", exampleHref(dataset, example.example_id, { run, step }));
+    this.link.setAttribute("href", examplePath(dataset, example.example_id, { run, step }));
     this.#trail.mark(place);
     const loss = answer ? answer.loss : (example.trail[place] ?? null);
     setText(this.#loss, `loss ${formatNumber(loss, 3)}`);
