@@ -45,7 +45,7 @@ const shownRun = new ShownRun(find("#run-choice", HTMLSelectElement), dataset);
 const timeline = new Timeline(find("#timeline", HTMLElement), (step) => goTo(step));
 const list = new ListView(find("#rows", HTMLElement), {
   dataset, path, onError: showError, onFacts: drawFacts,
-  coveredTop: () => Math.max(0, player.getBoundingClientRect().bottom),
+  coveredTop: () => Number.parseFloat(getComputedStyle(player).top) + player.offsetHeight, // where it sticks
 });
 const playing = new Player(playNext);
 const chips = new CategoryChips(find("#categories", HTMLElement), find("#category-help", HTMLElement), (category) => change({ category }));

@@ -20,6 +20,7 @@ export class ListView {
   /** @type {EvolutionView | null} */
   #view = null;
   #current = 0;
+  #range = { first: 0, last: 0 }; // rows there are: those in sight and a few more
 
   /**
    * @param {HTMLElement} root
@@ -35,7 +36,10 @@ export class ListView {
     this.rows = new RowWindow(root, {
       create: () => new ExampleRowView(),
       show: (row, place) => this.#showRow(row, place),
-      onSight: () => void this.#fill(),
+      onSight: (first, last) => {
+        this.#range = { first, last };
+        void this.#fill();
+      },
       coveredTop: owner.coveredTop,
     });
     root.addEventListener("keydown", (event) => this.#onKey(event));
@@ -81,8 +85,7 @@ export class ListView {
     if (fields === null) return;
     const question = JSON.stringify(fields);
     if (question !== this.#question) await this.#ask(fields, question);
-    const { first, last } = this.rows.sight;
-    this.listing.want(first, last);
+    this.listing.want(this.#range.first, this.#range.last);
     await this.answers.want(this.#step, this.#indices());
   }
 
@@ -126,11 +129,10 @@ export class ListView {
     return (await get(`${this.owner.path}/snapshot/${step}${query(fields)}`)).examples;
   }
 
-  /** The examples in sight, by their place among the probes. */
+  /** The examples of the rows there are, by their place among the probes. */
   #indices() {
-    const { first, last } = this.rows.sight;
     const indices = [];
-    for (let place = first; place <= last; place += 1) {
+    for (let place = this.#range.first; place <= this.#range.last; place += 1) {
       const example = this.listing.at(place);
       if (example) indices.push(example.index);
     }

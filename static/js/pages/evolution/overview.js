@@ -22,19 +22,18 @@ export function drawMeasures(root, snapshots, step, latest) {
         { class: "measure", dataset: { testid: `measure-${measure.name}` } },
         h("dt", { text: measure.word }),
         h("dd", {}, h("strong", { text: measure.value }), measure.note ? h("span", { class: "muted small", text: measure.note }) : null),
-        changeLine(measure.first, "since the first", first?.step),
-        changeLine(measure.previous, "since step", previous?.step),
+        changeLine(measure.first, "since the first"),
+        changeLine(measure.previous, `since step ${formatCount(previous?.step)}`),
         chance[measure.name] ? h("dd", { class: "measure-chance", text: chance[measure.name] }) : null,
       ),
     ),
   );
 }
 
-/** @param {import("./overview_words.js").Change | null} change @param {string} since @param {number | undefined} step */
-function changeLine(change, since, step) {
-  if (!change || step === undefined) return null;
-  const words = since === "since step" ? `${since} ${formatCount(step)}` : since;
-  return h("dd", { class: "measure-change" }, h("span", { class: "change", dataset: { tone: change.tone }, text: change.text }), ` ${words}`);
+/** Its place is kept where there is no change to tell: nothing below may jump. @param {import("./overview_words.js").Change | null} change @param {string} since */
+function changeLine(change, since) {
+  if (!change) return h("dd", { class: "measure-change", "aria-hidden": "true" });
+  return h("dd", { class: "measure-change" }, h("span", { class: "change", dataset: { tone: change.tone }, text: change.text }), h("span", { class: "since", text: ` ${since}` }));
 }
 
 /**

@@ -20,7 +20,7 @@ export class RowWindow {
   /**
    * @param {HTMLElement} root
    * @param {{create: () => R, show: (row: R, place: number) => void, onSight: (first: number, last: number) => void, coveredTop: () => number}} owner
-   *   `coveredTop` is how much of the window's top something else covers, in pixels
+   *   `onSight` is told which rows there are; `coveredTop` is how much of the window's top something else covers, in pixels
    */
   constructor(root, owner) {
     this.root = root;
