@@ -259,9 +259,9 @@ def test_every_choice_is_in_the_address_and_the_back_button_takes_it_back(
 def test_a_step_without_a_snapshot_shows_the_nearest_and_says_so(
     page: Page, dashboard: Dashboard, run: str
 ) -> None:
-    page.goto(address(dashboard, "?step=60"))
+    page.goto(address(dashboard, "?step=60"), wait_until="commit")  # words of passage
+    expect(page.locator("#toasts")).to_contain_text("no snapshot at step 60", timeout=20_000)
     expect_step(page, 50)
-    expect(page.locator("#toasts")).to_contain_text("no snapshot at step 60")
 
 
 def test_a_new_snapshot_slides_in_without_moving_what_one_looks_at(page: Page, dashboard: Dashboard) -> None:
