@@ -6,9 +6,6 @@ may be added, never renamed.
 
 from __future__ import annotations
 
-import csv
-import io
-from collections.abc import Mapping, Sequence
 from typing import Any, Final
 from urllib.parse import quote
 
@@ -29,6 +26,7 @@ from app.routes.evolution_answers import (
 from app.routes.evolution_requests import CompareQuery, EvolutionQuery, ExamplesQuery, SnapshotQuery
 from app.routes.inputs import takes_query
 from app.routes.replies import reply
+from app.routes.tables import PARQUET, table
 from app.security.access import requires
 from app.services.evolution_comparison import rows_of
 
@@ -40,12 +38,13 @@ _UNCHANGED: Final[_Answers] = {304: {"description": "The client's copy is curren
 
 
 def _listing(answer: str) -> _Answers:
-    """What may be asked for as JSON or as CSV."""
+    """What may be asked for as JSON or as a table."""
     content = {
         "application/json": {"schema": {"$ref": f"#/components/schemas/{answer}"}},
         "text/csv": {"schema": {"type": "string"}},
+        PARQUET: {"schema": {"type": "string", "format": "binary"}},
     }
-    return {200: {"description": "As JSON or as CSV", "content": content}, **_UNCHANGED}
+    return {200: {"description": "As JSON, CSV or Parquet", "content": content}, **_UNCHANGED}
 
 
 _SNAPSHOT_ANSWERS: Final = _listing("SnapshotAnswer")
@@ -128,8 +127,8 @@ def examples(dataset: str, query: ExamplesQuery) -> Response:
         offset=query.offset,
         is_short=query.texts == "short",
     )
-    if query.format == "csv":
-        return _cacheable(_csv(found["examples"], name=f"{dataset}_examples"))
+    if query.format != "json":
+        return _cacheable(table(found["examples"], name=f"{dataset}_examples", kind=query.format))
     return _cacheable(reply(found))
 
 
@@ -168,9 +167,9 @@ def compare(dataset: str, query: CompareQuery) -> Response:
         run_to=query.run_to,
         sort=query.sort,
     )
-    if query.format == "csv":
+    if query.format != "json":
         name = f"{dataset}_from_{found['from']['step']}_to_{found['to']['step']}"
-        return _cacheable(_csv(rows_of(found), name=name))
+        return _cacheable(table(rows_of(found), name=name, kind=query.format))
     return _cacheable(reply(found))
 
 
@@ -187,8 +186,8 @@ def _snapshot(dataset: str, step: str, query: SnapshotQuery) -> Response:
         rows=None if query.rows is None else [int(row) for row in query.rows.split(",")],
         is_short=query.texts == "short",
     )
-    if query.format == "csv":
-        return _cacheable(_csv(found["examples"], name=str(found["snapshot_id"])))
+    if query.format != "json":
+        return _cacheable(table(found["examples"], name=str(found["snapshot_id"]), kind=query.format))
     return _cacheable(reply(found))
 
 
@@ -208,17 +207,4 @@ def _cacheable(response: Response) -> Response:
     response.add_etag()
     response.cache_control.no_cache = True
     response.make_conditional(request)
-    return response
-
-
-def _csv(rows: Sequence[Mapping[str, Any]], *, name: str) -> Response:
-    scalar = (str, int, float, bool, type(None))
-    columns = dict.fromkeys(key for row in rows for key, value in row.items() if isinstance(value, scalar))
-    text = io.StringIO()
-    writer = csv.DictWriter(text, fieldnames=list(columns), extrasaction="ignore")
-    writer.writeheader()
-    writer.writerows(rows)
-    response = Response(text.getvalue(), mimetype="text/csv")
-    file_name = "".join(character if character.isalnum() else "_" for character in name)[:100]
-    response.headers["Content-Disposition"] = f"attachment; filename*=UTF-8''{quote(file_name)}.csv"
     return response

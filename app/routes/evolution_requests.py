@@ -34,7 +34,7 @@ class SnapshotQuery(EvolutionQuery):
         default="whole",
         description="short: at most 300 characters each, only the best document, no tokens.",
     )
-    format: Literal["json", "csv"] = "json"
+    format: Literal["json", "csv", "parquet"] = "json"
 
 
 class ExamplesQuery(EvolutionQuery):
@@ -57,7 +57,7 @@ class ExamplesQuery(EvolutionQuery):
     )
     offset: int = Field(default=0, ge=0, le=10**9)
     texts: Literal["whole", "short"] = Field(default="whole", description="short: at most 300 characters.")
-    format: Literal["json", "csv"] = "json"
+    format: Literal["json", "csv", "parquet"] = "json"
 
 
 class CompareQuery(EvolutionQuery):
@@ -71,4 +71,4 @@ class CompareQuery(EvolutionQuery):
     sort: str | None = Field(
         default=None, max_length=40, description="Default: the largest change of the loss first."
     )
-    format: Literal["json", "csv"] = "json"
+    format: Literal["json", "csv", "parquet"] = "json"

@@ -83,7 +83,7 @@ class LearningDesk:
 
     def __init__(self, shelf: ProbeShelf) -> None:
         self._shelf = shelf
-        self._kept: OrderedDict[tuple[tuple[int, float], ...], Followed] = OrderedDict()
+        self._kept: OrderedDict[tuple[tuple[int, int, float], ...], Followed] = OrderedDict()
         self._lock = threading.Lock()
 
     def follow(self, session: Session, dataset: str, run: str | None) -> Followed:
@@ -93,7 +93,7 @@ class LearningDesk:
             NotFound: no such dataset or run.
         """
         run_id, taken = comparable(session, dataset, run)
-        key = tuple((one.id, one.t) for one in taken)
+        key = tuple((one.id, one.attempt, one.t) for one in taken)  # ids alone are given anew
         with self._lock:
             if key in self._kept:
                 self._kept.move_to_end(key)

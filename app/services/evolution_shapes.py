@@ -28,7 +28,7 @@ def merit(one: Snapshot) -> tuple[float, float, int]:
 
 def beside(answer: dict[str, Any]) -> dict[str, Any]:
     """What is compared of two answers to one probe; of what was found only the first few."""
-    found = {name: answer[name] for name in _BESIDE if name in answer}
+    found: dict[str, Any] = {name: answer[name] for name in _BESIDE if name in answer}
     for name in _LISTS:
         if name in found:
             found[name] = found[name][:_MOST_LISTED]

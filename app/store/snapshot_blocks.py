@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
 import orjson
@@ -70,4 +71,9 @@ def unpack_row(packed: bytes, position: int) -> Answered:
     """One row of a block; the others are not parsed."""
     names, *lines = zlib.decompress(packed).split(b"\n")
     numbers, output = orjson.loads(lines[position])
-    return Answered(dict(zip(orjson.loads(names), numbers, strict=True)), output)
+    return Answered(dict(zip(_column_names(names), numbers, strict=True)), output)
+
+
+@lru_cache(maxsize=256)
+def _column_names(line: bytes) -> tuple[str, ...]:
+    return tuple(orjson.loads(line))

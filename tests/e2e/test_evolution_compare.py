@@ -15,7 +15,7 @@ from tests.e2e.dashboard import Dashboard
 
 pytestmark = [pytest.mark.browser, pytest.mark.process]
 
-DATASET: Final = "odd / name <b>"
+DATASET: Final = "odd name <b>"
 STEPS: Final = (0, 500, 1000)
 HOSTILE: Final = '<img src=x onerror="alert(1)"> \u202e\x1b[31m'
 # per example whether it is right at each step, and its losses
@@ -80,7 +80,7 @@ def told(dashboard: Dashboard, finished: str) -> tuple[str, str]:
 
 def address(dashboard: Dashboard, kind: str, query: str) -> str:
     """Of a page of this dataset."""
-    return f"{dashboard.url}/evolution/odd%20/%20name%20%3Cb%3E/{kind}?{query}"
+    return f"{dashboard.url}/evolution/odd%20name%20%3Cb%3E/{kind}?{query}"
 
 
 def shown_ids(page: Page) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import importlib.util
 import io
 
 import pytest
@@ -239,3 +240,17 @@ def test_a_wrong_wish_names_its_field(api: Api, run_id: str, path: str, field: s
 def test_a_comparison_with_a_run_that_is_not_there_is_not_found(api: Api, run_id: str) -> None:
     response = api.call("GET", f"{BASE}/python_docs/compare?run_to=nobody")
     assert response.status_code == 404
+
+
+@pytest.mark.parametrize("path", ["examples", "compare", "snapshot/10"])
+def test_parquet_is_written_where_it_can_be_and_else_told_how_to_get(
+    api: Api, run_id: str, path: str
+) -> None:
+    response = api.call("GET", f"{BASE}/python_docs/{path}?format=parquet")
+    if importlib.util.find_spec("pyarrow") is None:
+        assert (response.status_code, response.get_json()["field"]) == (422, "format")
+        assert "pip install pyarrow" in response.get_json()["hint"]
+        return
+    parquet = importlib.import_module("pyarrow.parquet")
+    rows = parquet.read_table(io.BytesIO(response.get_data())).to_pylist()
+    assert {row["example_id"] for row in rows} == {f"ex_{n:04d}" for n in range(NUM_EXAMPLES)}
