@@ -123,6 +123,8 @@ def examples(dataset: str, query: ExamplesQuery) -> Response:
         category=query.category,
         group=query.group,
         q=query.q,
+        step=None if query.step is None else _step(query.step, field="step"),
+        filter=query.filter,
         sort=query.sort,
         limit=limit,
         offset=query.offset,
@@ -186,6 +188,8 @@ def _snapshot(dataset: str, step: str, query: SnapshotQuery) -> Response:
         sort=query.sort,
         filter=query.filter,
         q=query.q,
+        rows=None if query.rows is None else [int(row) for row in query.rows.split(",")],
+        is_short=query.texts == "short",
     )
     if query.format == "html":
         return _cacheable(_page(snapshot_page(found), name=page_name(found)))

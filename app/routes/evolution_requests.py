@@ -24,6 +24,16 @@ class SnapshotQuery(EvolutionQuery):
     sort: str | None = Field(default=None, max_length=40, description="A column; - in front: falling.")
     filter: Literal["all", "correct", "incorrect"] = "all"
     q: str | None = Field(default=None, max_length=200, description="Looked for in all texts.")
+    rows: str | None = Field(
+        default=None,
+        max_length=3_500,
+        pattern=r"^[0-9]{1,6}(,[0-9]{1,6})*$",
+        description="Only the examples of these indices, with commas; in this order unless sorted.",
+    )
+    texts: Literal["whole", "short"] = Field(
+        default="whole",
+        description="short: at most 300 characters each, only the best document, no tokens.",
+    )
     format: Literal["json", "csv", "parquet", "html"] = "json"
 
 
@@ -33,6 +43,12 @@ class ExamplesQuery(EvolutionQuery):
     category: str | None = Field(default=None, max_length=40, description=f"One of {', '.join(CATEGORIES)}.")
     group: str | None = Field(default=None, max_length=1_000)
     q: str | None = Field(default=None, max_length=200, description="Looked for in id and texts.")
+    step: str | None = Field(
+        default=None,
+        max_length=40,
+        description="What filter, loss, rank and similarity are of: a step, first, best. Default: latest.",
+    )
+    filter: Literal["all", "correct", "incorrect"] = Field(default="all", description="At that step.")
     sort: str | None = Field(
         default=None, max_length=40, description="A column such as learned_at; - in front: falling."
     )

@@ -108,10 +108,15 @@ class Evolution:
         """The probes with what became of each; ``asked`` are the fields of ``ExamplesAsked``.
 
         Raises:
-            NotFound: no such dataset or run.
-            InvalidRequest: an unknown category or sort.
+            NotFound: no such dataset, run or step.
+            InvalidRequest: an unknown category or sort, or a step that asked other probes.
         """
-        return examples_json(dataset, self._followed(dataset, run), ExamplesAsked(**asked))
+        wish = ExamplesAsked(**asked)
+        if wish.step is None:
+            return examples_json(dataset, self._followed(dataset, run), wish)
+        with self._store.read() as session:
+            followed = self._desk.follow_at(session, dataset, run, wish.step)
+        return examples_json(dataset, followed, wish)
 
     def dynamics(self, dataset: str, *, run: str | None = None) -> dict[str, Any]:
         """Where all probes stand between learned and not, and what each snapshot changed.

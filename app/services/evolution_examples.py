@@ -26,6 +26,7 @@ from app.store.snapshots import Moment
 
 Answer = Callable[[dict[str, Any], Mapping[str, float], dict[str, Any], Documents], dict[str, Any]]
 
+SHORT_CHARACTERS: Final = 300
 _SIMILAR_CHARACTERS: Final = 2_000  # similarity of longer texts is that of their beginnings
 
 
@@ -109,8 +110,26 @@ def with_similarity(example: dict[str, Any], expected: str | None = None) -> dic
     if "similarity" not in example:
         answer = str(example["model_output"])[:_SIMILAR_CHARACTERS]
         wanted = str(example["expected_output"] if expected is None else expected)[:_SIMILAR_CHARACTERS]
-        example["similarity"] = SequenceMatcher(None, answer, wanted, autojunk=False).ratio()
+        matcher = SequenceMatcher(None, answer, wanted, autojunk=False)
+        example["similarity"] = 1.0 if answer == wanted else matcher.ratio()  # of equal letters it is slow
     return example
+
+
+def short_form(example: dict[str, Any]) -> dict[str, Any]:
+    """An example as a list shows it: texts cut, of found documents the best one, no tokens."""
+    short: dict[str, Any] = {
+        name: shortened(value) if isinstance(value, str) else value for name, value in example.items()
+    }
+    short["example_id"] = example["example_id"]
+    short.pop("tokens", None)
+    if "top" in short:
+        short["top"] = [{**best, "title": shortened(best["title"])} for best in short["top"][:1]]
+    return short
+
+
+def shortened(text: str, limit: int | None = SHORT_CHARACTERS) -> str:
+    """At most ``limit`` characters, and an ellipsis where some are missing; None: the whole text."""
+    return text if limit is None or len(text) <= limit else text[:limit] + "…"
 
 
 def is_correct(columns: Mapping[str, NDArray[np.float64]], snapshot: Snapshot | Moment) -> NDArray[np.bool_]:

@@ -9,7 +9,7 @@ import math
 import threading
 from collections import Counter, OrderedDict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
@@ -18,10 +18,11 @@ from sqlalchemy.orm import Session
 
 from app.domain.learning import CATEGORIES, Learning, by_step, learning_of, rankings, rounded
 from app.errors import InvalidRequest
-from app.services.evolution_choice import comparable
-from app.services.evolution_examples import is_correct
+from app.services.evolution_choice import comparable, snapshot_of
+from app.services.evolution_examples import SHORT_CHARACTERS, is_correct, shortened
 from app.services.evolution_probes import Probes, ProbeShelf
 from app.store import snapshots
+from app.store.models import Snapshot
 from app.store.snapshots import Moment
 
 SORTS: Final = (
@@ -29,7 +30,6 @@ SORTS: Final = (
     "confidence", "variability", "example_id",
 )  # fmt: skip
 STANDING_OUT: Final = 20
-SHORT_CHARACTERS: Final = 300
 _LABEL_CHARACTERS: Final = 120
 _KEPT_BYTES: Final = 64 * 1024 * 1024
 _AT_ONCE: Final = 50  # snapshots whose columns are in memory together
@@ -41,12 +41,14 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Followed:
-    """A run's probes through all its snapshots, and the numbers of the newest one."""
+    """A run's probes through all its snapshots, and the numbers of one: the newest, or another chosen one."""
 
     run_id: str
     task: str
     probes: Probes
     learning: Learning
+    right_N: NDArray[np.bool_]
+    loss_N: Floats
     rank_N: Floats
     similarity_N: Floats
 
@@ -59,11 +61,17 @@ class Followed:
 
 @dataclass(frozen=True)
 class ExamplesAsked:
-    """Which examples, in which order; ``limit`` None means all."""
+    """Which examples, in which order; ``limit`` None means all.
+
+    ``filter`` (``all``, ``correct``, ``incorrect``) and the orders by loss, rank and similarity
+    are of the snapshot at ``step``, None being the newest.
+    """
 
     category: str | None = None
     group: str | None = None
     q: str | None = None
+    step: int | str | None = None
+    filter: str = "all"
     sort: str | None = None
     limit: int | None = None
     offset: int = 0
@@ -97,6 +105,24 @@ class LearningDesk:
                 self._kept.popitem(last=False)
         return followed
 
+    def follow_at(self, session: Session, dataset: str, run: str | None, step: int | str) -> Followed:
+        """The same, with the numbers of the snapshot at ``step``.
+
+        Raises:
+            NotFound: no such dataset, run or step.
+            InvalidRequest: that snapshot asked other probes than the newest one.
+        """
+        followed = self.follow(session, dataset, run)
+        chosen = snapshot_of(session, followed.run_id, dataset, step)
+        if chosen.probe_set != followed.probes.probe_set:
+            raise InvalidRequest(
+                f"step {chosen.step} asked other examples than the newest snapshot",
+                field="step",
+                hint=f"those that asked the same: {', '.join(map(str, followed.steps[:20]))}",
+            )
+        columns = snapshots.columns(session, [chosen.id], names=_NAMES)[chosen.id]
+        return replace(followed, **_numbers(columns, chosen))
+
     def _num_bytes(self) -> int:
         return sum(one.learning.num_bytes for one in self._kept.values())
 
@@ -115,6 +141,8 @@ def examples_json(dataset: str, followed: Followed, asked: ExamplesAsked) -> dic
     groups = Counter(group for row in found if (group := followed.probes.groups[row]) is not None)
     if asked.group is not None:
         found = np.array([row for row in found if followed.probes.groups[row] == asked.group], np.intp)
+    if asked.filter != "all":
+        found = found[followed.right_N[found] == (asked.filter == "correct")]
     tally = np.bincount(followed.learning.category_N[found], minlength=len(CATEGORIES)).tolist()
     if asked.category is not None:
         found = found[followed.learning.category_N[found] == CATEGORIES.index(asked.category)]
@@ -167,7 +195,7 @@ def dynamics_json(dataset: str, followed: Followed) -> dict[str, Any]:
             {
                 "example_id": example_id,
                 "index": row,
-                "label": _shortened(str(probes.examples[row]["input"]), _LABEL_CHARACTERS),
+                "label": shortened(str(probes.examples[row]["input"]), _LABEL_CHARACTERS),
                 "group": probes.groups[row],
                 "category": CATEGORIES[learning.category_N[row]],
                 **{name: column[row] for name, column in columns.items()},
@@ -190,15 +218,25 @@ def _follow(session: Session, run_id: str, taken: Sequence[Moment], probes: Prob
             newest = columns[one.id]
             rights.append(is_correct(newest, one))
             losses.append(newest.get("loss", missing_N))
-    rank_N = newest.get("rank", missing_N)
     return Followed(
         run_id=run_id,
         task=taken[-1].task,
         probes=probes,
         learning=learning_of([one.step for one in taken], rights, losses),
-        rank_N=np.where(rank_N >= 1, np.floor(rank_N), np.nan),
-        similarity_N=np.clip(_similarity_of(taken[-1].task, newest, missing_N), 0.0, 1.0),
+        **_numbers(newest, taken[-1]),
     )
+
+
+def _numbers(columns: dict[str, Floats], snapshot: Snapshot | Moment) -> dict[str, Any]:
+    """The fields of ``Followed`` that are of one snapshot."""
+    missing_N = np.full(snapshot.num_examples, np.nan)
+    rank_N = columns.get("rank", missing_N)
+    return {
+        "right_N": is_correct(columns, snapshot),
+        "loss_N": columns.get("loss", missing_N),
+        "rank_N": np.where(rank_N >= 1, np.floor(rank_N), np.nan),
+        "similarity_N": np.clip(_similarity_of(snapshot.task, columns, missing_N), 0.0, 1.0),
+    }
 
 
 def _similarity_of(task: str, columns: dict[str, Floats], missing_N: Floats) -> Floats:
@@ -235,7 +273,7 @@ def _sort_keys(followed: Followed, name: str) -> Floats:
     learning = followed.learning
     keys = {
         "index": np.arange(len(followed.probes.ids)),
-        "loss": learning.last_loss_N,
+        "loss": followed.loss_N,
         "loss_change": learning.loss_change_N,
         "similarity": followed.similarity_N,
         "rank": followed.rank_N,
@@ -269,8 +307,8 @@ def _rows_json(followed: Followed, rows: Rows, *, is_short: bool) -> list[dict[s
         {
             "example_id": probes.ids[row],
             "index": row,
-            "input": _shortened(str(probes.examples[row]["input"]), limit),
-            "expected_output": _shortened(str(probes.examples[row]["expected_output"]), limit),
+            "input": shortened(str(probes.examples[row]["input"]), limit),
+            "expected_output": shortened(str(probes.examples[row]["expected_output"]), limit),
             "group": probes.groups[row],
             **stands,
             "rank": rank,
@@ -309,10 +347,6 @@ def _short(values_N: Floats) -> list[float | None]:
 
 def _whole(values_N: Floats) -> list[int | None]:
     return [int(value) if math.isfinite(value) else None for value in values_N.tolist()]
-
-
-def _shortened(text: str, limit: int | None) -> str:
-    return text if limit is None or len(text) <= limit else text[:limit] + "…"
 
 
 def _by_size(groups: Counter[str]) -> list[tuple[str, int]]:

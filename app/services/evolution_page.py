@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sqlalchemy.orm import Session
 
 from app.errors import InvalidRequest
-from app.services.evolution_examples import examples_of, is_correct, with_similarity
+from app.services.evolution_examples import examples_of, is_correct, short_form, with_similarity
 from app.services.evolution_probes import Probes
 from app.store import snapshots
 from app.store.models import Snapshot
@@ -37,6 +37,8 @@ class PageAsked:
         sort: one of ``SORTS``, with ``-`` in front for falling order; missing values come last.
         filter: ``all``, ``correct`` or ``incorrect``.
         q: text looked for in id, input, expected and model output, without regard to case.
+        rows: only these examples, by index.
+        is_short: as a list shows them, see ``evolution_examples.short_form``.
     """
 
     limit: int | None = None
@@ -44,6 +46,8 @@ class PageAsked:
     sort: str | None = None
     filter: str = "all"
     q: str | None = None
+    rows: Sequence[int] | None = None
+    is_short: bool = False
 
     def __post_init__(self) -> None:
         if self.filter not in FILTERS:
@@ -66,22 +70,45 @@ def page_of(
     session: Session, snapshot: Snapshot, probes: Probes, asked: PageAsked
 ) -> tuple[int, list[dict[str, Any]]]:
     """How many examples match, and the page asked for."""
-    rows: Rows = np.arange(len(probes.ids))
+    rows = _rows_meant(asked, len(probes.ids))
     by_text = asked.q or (asked.sort or "").removeprefix("-") in _BY_TEXT
     if asked.filter != "all" or (asked.sort and not by_text):
         columns = snapshots.columns(session, [snapshot.id])[snapshot.id]
         if asked.filter != "all":
-            rows = rows[is_correct(columns, snapshot) == (asked.filter == "correct")]
+            rows = rows[is_correct(columns, snapshot)[rows] == (asked.filter == "correct")]
         if asked.sort and not by_text:
             rows = _sorted_rows(rows, snapshot, columns, asked.sort)
     if by_text:
         examples = _sorted(
             _sought(examples_of(session, snapshot, probes, rows.tolist()), asked.q), asked.sort
         )
-        return len(examples), [with_similarity(one) for one in examples[asked.page]]
-    is_all = len(rows) == len(probes.ids) and asked.page == slice(0, None) and not asked.sort
+        return len(examples), _told(examples[asked.page], asked)
+    is_all = (
+        len(rows) == len(probes.ids)
+        and asked.page == slice(0, None)
+        and not asked.sort
+        and asked.rows is None
+    )
     chosen = None if is_all else rows[asked.page].tolist()
-    return len(rows), [with_similarity(one) for one in examples_of(session, snapshot, probes, chosen)]
+    return len(rows), _told(examples_of(session, snapshot, probes, chosen), asked)
+
+
+def _rows_meant(asked: PageAsked, count: int) -> Rows:
+    if asked.rows is None:
+        return np.arange(count)
+    beyond = [row for row in asked.rows if row >= count]
+    if beyond:
+        raise InvalidRequest(
+            f"there is no example at index {beyond[0]}",
+            field="rows",
+            hint=f"indices go from 0 to {count - 1}",
+        )
+    return np.array(asked.rows, np.intp)
+
+
+def _told(examples: list[dict[str, Any]], asked: PageAsked) -> list[dict[str, Any]]:
+    told = [with_similarity(one) for one in examples]
+    return [short_form(one) for one in told] if asked.is_short else told
 
 
 def _sorted_rows(rows: Rows, snapshot: Snapshot, columns: Columns, sort: str) -> Rows:

@@ -140,24 +140,26 @@ def test_the_evolution_shows_what_was_retrieved_and_the_gold(
     step = page.get_by_test_id("snapshot-step")
     page.get_by_test_id("snapshot-60").click()
     expect(step).to_have_text("60")
-    examples = page.get_by_test_id("example-card")
-    expect(examples.first).to_be_visible()
-    expect(page.get_by_test_id("gold-hit").first).to_be_visible()
+    examples = page.get_by_test_id("example-row")
+    expect(examples.first).to_have_attribute("data-step", "60")
+    page.locator("#sort").select_option("rank")
+    expect(examples.first).to_contain_text(re.compile(r"right one at rank \d"))
     picture(page, "evolution")
 
-    page.get_by_test_id("filter-correct").click()
-    expect(page.locator("#shown")).to_contain_text(re.compile(r"\d"))
     whole = dashboard.get(f"/api/evolution/stdlib/snapshot/60?run={finished}")
-    expect(examples).to_have_count(whole["summary"]["correct"])
+    right, wrong = whole["summary"]["correct"], whole["summary"]["incorrect"]
+    page.get_by_test_id("filter-correct").click()
+    expect(page.locator("#shown")).to_contain_text(f"{right} of {right + wrong} ")
     page.get_by_test_id("filter-incorrect").click()
-    expect(examples).to_have_count(whole["summary"]["incorrect"])
+    expect(page.locator("#shown")).to_contain_text(f"{wrong} of {right + wrong} ")
 
     deep_link = page.url
     page.goto(f"{dashboard.url}/")
     page.goto(deep_link)
     expect(page.get_by_test_id("snapshot-step")).to_have_text("60")
     expect(page.get_by_test_id("filter-incorrect")).to_have_attribute("aria-pressed", "true")
-    expect(examples).to_have_count(whole["summary"]["incorrect"])
+    expect(page.locator("#shown")).to_contain_text(f"{wrong} of {right + wrong} ")
+    expect(examples.first).to_have_attribute("data-state", "wrong")
 
 
 def test_the_browser_reconnects_by_itself_after_the_dashboard_was_killed(
@@ -206,7 +208,7 @@ def test_markup_in_names_and_texts_is_shown_as_text(page: Page, dashboard: Dashb
         if "hostile" in entry["name"]
     )
     page.goto(f"{dashboard.url}/evolution/{name}")
-    expect(page.get_by_test_id("example-card").first).to_contain_text(payload)
+    expect(page.get_by_test_id("example-row").first).to_contain_text(payload)
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -1,14 +1,21 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { shownLabels } from "../../static/js/pages/evolution/labels.js";
-import { factOf, sortsOf, taskOf } from "../../static/js/pages/evolution/task_words.js";
+import { factOf, isLasting, isOfStep, ordersOf } from "../../static/js/pages/evolution/task_words.js";
 
 test("only orders that say something about the task are offered", () => {
-  const words = (/** @type {any} */ example) => sortsOf(taskOf(example)).map(([, word]) => word).join(", ");
-  assert.match(words({ top: [] }), /Worst rank.*Largest margin/);
-  assert.doesNotMatch(words({ probabilities: [] }), /[Rr]ank/);
-  assert.match(words({ probabilities: [] }), /Right label least probable/);
-  assert.doesNotMatch(words({ tokens: [] }), /[Rr]ank|margin|label/);
+  const words = (/** @type {string} */ task) => ordersOf(task).flatMap(({ orders }) => orders.map(([, word]) => word)).join(", ");
+  assert.match(words("retrieval"), /Worst rank/);
+  assert.doesNotMatch(words("classification"), /Worst rank/);
+  assert.match(words("classification"), /Right label least probable/);
+  assert.doesNotMatch(words("language_model"), /[Rr]ank|label/);
+  assert.match(words("of a script"), /Learned first.*Most often forgotten/);
+});
+
+test("an order is of the step, of the training, or of neither", () => {
+  assert.deepEqual(["-loss", "rank", "similarity"].map(isOfStep), [true, true, true]);
+  assert.deepEqual(["", "learned_at", "loss_change", "-num_forgotten"].map(isOfStep), [false, false, false, false]);
+  assert.deepEqual(["", "example_id", "-loss"].map(isLasting), [true, true, true]);
+  assert.deepEqual(["learned_at", "-flips", "confidence"].map(isLasting), [false, false, false]);
 });
 
 test("measures of a snapshot are called by their names, and shares are percentages", () => {
@@ -16,11 +23,4 @@ test("measures of a snapshot are called by their names, and shares are percentag
   assert.deepEqual(factOf("empty_completions", 1), ["Empty answers", "100.0 %"]);
   assert.deepEqual(factOf("mrr", 0.5), ["MRR", "0.5"]);
   assert.deepEqual(factOf("mean_rank", 12), ["Mean rank", "12"]);
-});
-
-test("the right label stands at its own place, however far down it is", () => {
-  const probabilities = Array.from({ length: 10 }, (_, index) => ({ label: `l${index}`, probability: 1 / (index + 2), gold: index === 9 }));
-  assert.deepEqual(shownLabels({ probabilities, rank: 22 }).map((one) => one.place), [1, 2, 3, 4, 5, 22]);
-  const near = probabilities.map((one, index) => ({ ...one, gold: index === 1 }));
-  assert.deepEqual(shownLabels({ probabilities: near, rank: 2 }).map((one) => one.place), [1, 2, 3, 4, 5]);
 });

@@ -2,7 +2,6 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { errorFrom, metricPath, newKey, query } from "../../static/js/lib/api.js";
 import { shellWord } from "../../static/js/lib/environment_view.js";
-import { neighbourStep, readAddress, writeAddress } from "../../static/js/lib/evolution_address.js";
 import { codeFrom, safeNext } from "../../static/js/lib/next_address.js";
 import { grouped, parameterOf, rangeWords, readParameter, spokenName } from "../../static/js/lib/parameters.js";
 import { hasWords } from "../../static/js/pages/new_run/parameter_filter.js";
@@ -53,20 +52,6 @@ test("after the login only addresses of this site are followed", () => {
 
 test("a pasted link, its fragment or the bare code all give the code", () => {
   for (const text of ["http://127.0.0.1:8421/login#code=abc-1", "#code=abc-1", "code=abc-1", " abc-1 "]) assert.equal(codeFrom(text), "abc-1");
-});
-
-test("every evolution view has an address, and odd addresses give the default view", () => {
-  const view = { run: "r1", step: "500", filter: "incorrect", q: "open file", sort: "-loss", page: 2 };
-  assert.deepEqual(readAddress(writeAddress(view)), view);
-  assert.equal(writeAddress(readAddress("")), "");
-  assert.deepEqual(readAddress("?step=<b>&filter=x&page=-3"), { run: null, step: "latest", filter: "all", q: "", sort: "", page: 0 });
-});
-
-test("the arrow keys stop at the ends of the timeline", () => {
-  assert.equal(neighbourStep([0, 10, 25], 10, 1), 25);
-  assert.equal(neighbourStep([0, 10, 25], 25, 1), 25);
-  assert.equal(neighbourStep([0, 10, 25], 0, -3), 0);
-  assert.equal(neighbourStep([0, 10, 25], 7, 1), 25);
 });
 
 test("a command can be pasted into a shell", () => {

@@ -4,35 +4,45 @@
  *
  * @typedef {object} EvolutionView
  * @property {string | null} run @property {string} step a number, or latest, first, best
- * @property {"all" | "correct" | "incorrect"} filter @property {string} q @property {string} sort
- * @property {number} page from 0
+ * @property {"all" | "correct" | "incorrect"} filter at the chosen step
+ * @property {string} category what became of an example, empty for all @property {string} group empty for all
+ * @property {string} q @property {string} sort
+ * @property {number} play snapshots per second while it plays, 0 while it rests
  */
+
+export const CATEGORIES = ["learned", "struggling", "not_learned", "forgotten", "flip_flopping"];
+export const SPEEDS = [0.5, 1, 2, 4];
 
 /** @param {string} search @returns {EvolutionView} */
 export function readAddress(search) {
   const fields = new URLSearchParams(search);
   const step = fields.get("step") ?? "latest";
   const filter = fields.get("filter");
-  const page = Number(fields.get("page") ?? "1");
+  const category = fields.get("category") ?? "";
+  const play = Number(fields.get("play") ?? "0");
   return {
     run: fields.get("run") || null,
     step: /^(\d{1,15}|latest|first|best)$/.test(step) ? step : "latest",
     filter: filter === "correct" || filter === "incorrect" ? filter : "all",
+    category: CATEGORIES.includes(category) ? category : "",
+    group: fields.get("group") ?? "",
     q: fields.get("q") ?? "",
     sort: fields.get("sort") ?? "",
-    page: Number.isInteger(page) && page > 0 ? page - 1 : 0,
+    play: SPEEDS.includes(play) ? play : 0,
   };
 }
 
 /** Only what differs from the defaults. @param {EvolutionView} view */
-export function writeAddress({ run, step, filter, q, sort, page }) {
+export function writeAddress({ run, step, filter, category, group, q, sort, play }) {
   const fields = new URLSearchParams();
   if (run) fields.set("run", run);
   if (step !== "latest") fields.set("step", step);
   if (filter !== "all") fields.set("filter", filter);
+  if (category) fields.set("category", category);
+  if (group) fields.set("group", group);
   if (q) fields.set("q", q);
   if (sort) fields.set("sort", sort);
-  if (page > 0) fields.set("page", String(page + 1));
+  if (play > 0) fields.set("play", String(play));
   const text = fields.toString();
   return text ? `?${text}` : "";
 }

@@ -8,6 +8,11 @@ export function apiPath(dataset) {
   return `/api/evolution/${inPath(dataset)}`;
 }
 
+/** @param {string} dataset */
+export function datasetPage(dataset) {
+  return `/evolution/${inPath(dataset)}`;
+}
+
 /** @param {string} dataset @param {string} exampleId @param {Record<string, any>} fields */
 export function examplePath(dataset, exampleId, fields) {
   return `/evolution/${inPath(dataset)}/examples/${encodeURIComponent(exampleId)}${query(fields)}`;

@@ -103,7 +103,14 @@ def report_points(api: Api, run_id: str, values: list[float], *, name: str = "tr
 
 
 def report_snapshot(
-    api: Api, run_id: str, step: int, *, num_correct: int, dataset: str = "python_docs"
+    api: Api,
+    run_id: str,
+    step: int,
+    *,
+    num_correct: int,
+    dataset: str = "python_docs",
+    document: str = "text",
+    probe_set: str = "p" * 16,
 ) -> None:
     """Store one snapshot as a supervisor would upload it."""
     examples = [
@@ -130,12 +137,12 @@ def report_snapshot(
         "epoch": 0.5,
         "t": 1000.0 + step,
         "model_version": "test",
-        "probe_set": "p" * 16,
+        "probe_set": probe_set,
         "cost_s": 0.1,
         "columns": columns,
         "outputs": outputs,
-        "documents": {f"d{n}": {"title": f"doc {n}", "text": "text"} for n in range(NUM_EXAMPLES)},
-        "probes": {"hash": "p" * 16, "examples": examples},
+        "documents": {f"d{n}": {"title": f"doc {n}", "text": document} for n in range(NUM_EXAMPLES)},
+        "probes": {"hash": probe_set, "examples": examples},
         "summary": {
             "avg_loss": 2.0,
             "accuracy": num_correct / NUM_EXAMPLES,

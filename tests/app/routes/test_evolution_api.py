@@ -160,6 +160,52 @@ def test_a_comparison_comes_as_a_page_to_keep(api: Api, run_id: str) -> None:
     assert "2 fixed, 0 broken, 1 still right, 1 still wrong" in response.get_data(as_text=True)
 
 
+def test_single_examples_of_a_snapshot_are_told_in_the_order_asked(api: Api, run_id: str) -> None:
+    path = f"{BASE}/python_docs/snapshot/10"
+    found = api.get(f"{path}?rows=3,0")
+    assert [one["index"] for one in found["examples"]] == [3, 0]
+    assert [one["index"] for one in api.get(f"{path}?rows=3,0&filter=incorrect")["examples"]] == [3]
+    assert [one["index"] for one in api.get(f"{path}?rows=3,0&sort=loss")["examples"]] == [0, 3]
+    for wrong in ("rows=4", "rows=-1", "rows=a", "rows=", "rows=0,,1", "rows=" + "1," * 5000 + "1"):
+        response = api.call("GET", f"{path}?{wrong}")
+        assert response.status_code == 422, wrong
+        assert isinstance(response.get_json()["error"], str)
+
+
+def test_short_texts_are_those_a_list_shows(api: Api, run_id: str) -> None:
+    report_snapshot(api, run_id, 20, num_correct=1, document="D" * 1_000, probe_set="q" * 16)
+    path = f"{BASE}/python_docs/snapshot/20?rows=1"
+    whole, short = api.get(path)["examples"][0], api.get(f"{path}&texts=short")["examples"][0]
+    assert len(whole["model_output"]) == 1_000
+    assert short["model_output"] == "D" * 300 + "…"
+    assert short.keys() == whole.keys()
+    assert short["example_id"] == whole["example_id"]
+
+
+def test_examples_are_filtered_and_ordered_by_the_step_asked_for(api: Api, run_id: str) -> None:
+    def ids(query: str) -> list[str]:
+        return [one["example_id"] for one in api.get(f"{BASE}/python_docs/examples?{query}")["examples"]]
+
+    assert ids("step=0&filter=correct") == ["ex_0000"]
+    assert ids("filter=correct") == ids("step=latest&filter=correct") == ["ex_0000", "ex_0001", "ex_0002"]
+    assert ids("step=10&filter=incorrect") == ["ex_0003"]
+    assert ids("step=0&sort=rank") == ["ex_0000", "ex_0001", "ex_0002", "ex_0003"]
+    assert ids("step=10&sort=-rank")[0] == "ex_0003"
+    first = api.get(f"{BASE}/python_docs/examples?step=0&filter=correct")
+    assert (first["total"], first["counts"]["learned"], first["examples"][0]["right"]) == (1, 1, "11")
+    for wrong, status in (("step=7", 404), ("step=x", 422), ("filter=odd", 422)):
+        assert api.call("GET", f"{BASE}/python_docs/examples?{wrong}").status_code == status
+
+
+def test_a_step_that_asked_other_examples_is_refused_with_those_that_asked_the_same(
+    api: Api, run_id: str
+) -> None:
+    report_snapshot(api, run_id, 20, num_correct=1, probe_set="q" * 16)
+    response = api.call("GET", f"{BASE}/python_docs/examples?step=0&filter=correct")
+    assert response.status_code == 422
+    assert "20" in response.get_json()["hint"]
+
+
 def rows_of(api: Api, path: str) -> list[dict[str, str]]:
     """A download as rows."""
     response = api.call("GET", f"{BASE}/{path}")

@@ -1,15 +1,20 @@
 // @ts-check
 import { themed } from "../../lib/chart.js";
+import { h } from "../../lib/dom.js";
 import { onThemeChange, token } from "../../lib/theme.js";
 
-/** Accuracy and loss of all snapshots, with a line at the chosen one; a click chooses. */
+/**
+ * Accuracy and loss of all snapshots.  A click anywhere chooses the nearest snapshot; the chosen one
+ * is a line over the chart, moved without drawing it anew.
+ */
 export class Curve {
   /** @type {any[]} */
   #snapshots = [];
   #step = 0;
-  #listening = false;
   #dirty = false;
   #drawing = false;
+  #isDrawn = false;
+  #mark = h("div", { class: "curve-mark", "aria-hidden": "true", hidden: true });
 
   /**
    * @param {HTMLElement} root @param {any} plotly
@@ -20,20 +25,52 @@ export class Curve {
     this.plotly = plotly;
     this.definition = definition;
     this.choose = choose;
+    root.parentElement?.append(this.#mark);
+    root.addEventListener("click", (event) => this.#chooseAt(event.clientX));
     onThemeChange(() => void this.#draw());
-    let width = 0;
-    new ResizeObserver(([entry]) => {
-      if (Math.abs(entry.contentRect.width - width) < 1) return;
-      width = entry.contentRect.width;
+    let size = "";
+    new ResizeObserver(() => {
+      const now = `${root.clientWidth} ${root.clientHeight}`;
+      if (now === size) return;
+      size = now;
       void this.#draw();
     }).observe(root);
   }
 
-  /** @param {any[]} snapshots @param {number} step */
-  show(snapshots, step) {
+  /** @param {any[]} snapshots */
+  show(snapshots) {
     this.#snapshots = snapshots;
-    this.#step = step;
     void this.#draw();
+  }
+
+  /** @param {number} step */
+  mark(step) {
+    this.#step = step;
+    this.#placeMark();
+  }
+
+  /** The x axis as Plotly has laid it out; null before the first drawing. */
+  get #axis() {
+    return this.#isDrawn ? /** @type {any} */ (this.root)._fullLayout?.xaxis ?? null : null;
+  }
+
+  #placeMark() {
+    const axis = this.#axis;
+    this.#mark.hidden = axis === null;
+    if (axis === null) return;
+    const plot = /** @type {any} */ (this.root)._fullLayout._size;
+    this.#mark.style.setProperty("--x", `${this.root.offsetLeft + axis._offset + axis.d2p(this.#step)}px`);
+    this.#mark.style.setProperty("--top", `${this.root.offsetTop + plot.t}px`);
+    this.#mark.style.setProperty("--length", `${plot.h}px`);
+  }
+
+  /** @param {number} clientX */
+  #chooseAt(clientX) {
+    const axis = this.#axis;
+    if (axis === null || this.#snapshots.length === 0) return;
+    const x = axis.p2d(clientX - this.root.getBoundingClientRect().left - axis._offset);
+    const far = (/** @type {any} */ one) => Math.abs(one.step - x);
+    this.choose(this.#snapshots.reduce((near, one) => (far(one) < far(near) ? one : near)).step);
   }
 
   /** One drawing at a time: Plotly must not be asked again before it has finished. */
@@ -64,13 +101,10 @@ export class Curve {
     });
     const layout = themed(structuredClone(this.definition.figure.layout));
     layout.width = this.root.clientWidth;
+    layout.height = this.root.clientHeight || layout.height;
     layout.xaxis.title = { text: "step", standoff: 6 };
-    layout.shapes = [{ type: "line", xref: "x", yref: "paper", x0: this.#step, x1: this.#step, y0: 0, y1: 1, line: { color: token("--color-link"), width: 1.5 } }];
     await this.plotly.react(this.root, traces, layout, { displayModeBar: false, doubleClick: false });
-    if (this.#listening) return;
-    this.#listening = true;
-    /** @type {any} */ (this.root).on("plotly_click", (/** @type {any} */ event) => {
-      if (event.points.length > 0) this.choose(Number(event.points[0].x));
-    });
+    this.#isDrawn = true;
+    this.#placeMark();
   }
 }

@@ -2,14 +2,20 @@
 /** What the page calls things, by the kind of task its examples are of.  Pure. */
 import { formatNumber, formatPercent } from "../../lib/format.js";
 
-/** @typedef {"retrieval" | "classification" | "language"} Task */
+/** @typedef {{word: string, orders: [string, string][]}} OrderGroup */
 
-/** @type {Record<Task, [string, string][]>} */
-const SORTS = {
-  retrieval: [["-rank", "Worst rank"], ["rank", "Best rank"], ["margin", "Smallest margin"], ["-margin", "Largest margin"]],
-  classification: [["score", "Right label least probable"], ["-score", "Right label most probable"], ["margin", "Most clearly wrong"], ["-margin", "Most clearly right"]],
-  language: [["similarity", "Least similar answer"], ["-similarity", "Most similar answer"], ["-output_length", "Longest answer"]],
+/** @type {Record<string, [string, string][]>} */
+const OWN_ORDERS = {
+  retrieval: [["-rank", "Worst rank"], ["rank", "Best rank"], ["similarity", "Least similar find"], ["-similarity", "Most similar find"]],
+  classification: [["similarity", "Right label least probable"], ["-similarity", "Right label most probable"], ["-rank", "Right label furthest down"]],
 };
+/** @type {[string, string][]} */
+const TEXT_ORDERS = [["similarity", "Least similar answer"], ["-similarity", "Most similar answer"]];
+/** @type {[string, string][]} */
+const HISTORY_ORDERS = [
+  ["learned_at", "Learned first"], ["-learned_at", "Learned last"], ["-num_forgotten", "Most often forgotten"], ["-flips", "Changed most often"],
+  ["loss_change", "Loss fell most"], ["-loss_change", "Loss rose most"], ["confidence", "Least confident"], ["-variability", "Most variable"],
+];
 
 /** @type {Record<string, [string, (value: any) => string]>} */
 const FACTS = {
@@ -21,15 +27,23 @@ const FACTS = {
   empty_completions: ["Empty answers", formatPercent],
 };
 
-/** What the examples are of. @param {any} example @returns {Task} */
-export function taskOf(example) {
-  if (example?.top) return "retrieval";
-  return example?.probabilities ? "classification" : "language";
+/** The orders that say something about a task, those of one kind together. @param {string} task @returns {OrderGroup[]} */
+export function ordersOf(task) {
+  return [
+    { word: "As asked", orders: [["", "As asked"], ["example_id", "Id"]] },
+    { word: "At this step", orders: [["-loss", "Highest loss"], ["loss", "Lowest loss"], ...(OWN_ORDERS[task] ?? TEXT_ORDERS)] },
+    { word: "Over the training", orders: HISTORY_ORDERS },
+  ];
 }
 
-/** The orders that say something about a task; its own come after those of all. @param {Task} task @returns {[string, string][]} */
-export function sortsOf(task) {
-  return [["", "As asked"], ["-loss", "Highest loss"], ["loss", "Lowest loss"], ...SORTS[task], ["example_id", "Id"]];
+/** Whether an order depends on the chosen step. @param {string} sort */
+export function isOfStep(sort) {
+  return /^-?(loss|similarity|rank)$/.test(sort);
+}
+
+/** Whether an order stays as it is when a new snapshot comes. @param {string} sort */
+export function isLasting(sort) {
+  return ["", "index", "-index", "example_id", "-example_id"].includes(sort) || isOfStep(sort);
 }
 
 /** A measure of a snapshot in words. @param {string} name @param {unknown} value @returns {[string, string]} */
