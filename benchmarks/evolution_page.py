@@ -14,6 +14,8 @@ Run: ``python -m benchmarks.evolution_page [--examples 10000] [--snapshots 30] [
 from __future__ import annotations
 
 import argparse
+import contextlib
+import http.client
 import statistics
 import sys
 import tempfile
@@ -40,7 +42,7 @@ window.shownStep = () => {
     return bottom > 0 && top < innerHeight;
   });
   const steps = new Set(rows.map((row) => (row.hasAttribute("data-asking") ? null : row.dataset.step)));
-  return rows.length > 3 && steps.size === 1 ? [...steps][0] : null;
+  return rows.length > 0 && steps.size === 1 ? [...steps][0] : null;
 };
 window.firstShown = new Promise((resolve) => {
   const look = () => (window.shownStep() ? resolve(performance.now()) : requestAnimationFrame(look));
@@ -108,6 +110,7 @@ def measure(
     for _ in range(repeats):
         page, first = first_rows(context, f"{address}?step=first")
         found["first"].append(first)
+        page.evaluate("scrollTo(0, 2000)")  # the whole window full of rows
         page.wait_for_timeout(1000)
         found["step"] += [page.evaluate(STEP) for _ in made.steps[1:]]
         scrolled: dict[str, Any] = page.evaluate(SCROLL, SCROLL_S)
@@ -115,6 +118,8 @@ def measure(
         found["worst"].append(max(scrolled["gaps"]))
         found["empty"].append(100 * scrolled["empty"])
         page.close()
+        with contextlib.suppress(http.client.RemoteDisconnected):  # it was idle too long: connect anew
+            server.get("/healthz")
         found["request"] += [_request_ms(server, step) for step in made.steps[1:]]
     return found
 

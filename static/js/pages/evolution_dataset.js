@@ -82,7 +82,9 @@ async function show({ afresh = false } = {}) {
 /** The snapshots of the run; what is on screen stays unless the newest is being followed. @param {{afresh?: boolean}} [how] */
 async function loadList({ afresh = false } = {}) {
   try {
+    const before = snapshots.map((one) => `${one.run} ${one.step} ${one.timestamp}`).join();
     ({ snapshots, skipped } = await get(`${path}/snapshots${query({ run: view.run })}`));
+    const isNews = before !== snapshots.map((one) => `${one.run} ${one.step} ${one.timestamp}`).join();
     find("#content", HTMLElement).hidden = false;
     find("#nothing", HTMLElement).hidden = true;
     timeline.show(snapshots);
@@ -92,7 +94,7 @@ async function loadList({ afresh = false } = {}) {
     announce();
     // rows of which a new snapshot changes which they are, or in which order, stay until they are asked for
     const mayMove = view.step !== "latest" && (view.category !== "" || !isLasting(view.sort));
-    await show({ afresh: afresh && !mayMove });
+    await show({ afresh: afresh && isNews && !mayMove });
   } catch (error) {
     showError(error);
   }
@@ -296,13 +298,19 @@ function drawNumbersOften() {
 
 drawControls();
 void loadList().then(() => {
+  void drawCurve();
   if (view.play > 0 && !matchMedia("(prefers-reduced-motion: reduce)").matches) playing.play(view.play);
 });
 void shownRun.load();
-loadPlotly(pageJson("plotly-json"))
-  .then((plotly) => {
+
+/** After the first rows: reading the charts' library holds everything else up. */
+async function drawCurve() {
+  try {
+    const plotly = await loadPlotly(pageJson("plotly-json"));
     curve = new Curve(find("#curve", HTMLElement), plotly, pageJson("charts-json")[0], (step) => goTo(step));
     curve.show(snapshots);
     if (shown !== null) curve.mark(shown);
-  })
-  .catch(toastError);
+  } catch (error) {
+    toastError(error);
+  }
+}
