@@ -134,7 +134,7 @@ def test_the_evolution_shows_what_was_retrieved_and_the_gold(
     page: Page, dashboard: Dashboard, finished: str
 ) -> None:
     page.goto(f"{dashboard.url}/evolution")
-    page.get_by_test_id("dataset-card").filter(has_text="stdlib").click()
+    page.locator('[data-testid="dataset-card"][href="/evolution/stdlib"]').click()
     page.wait_for_url(re.compile(r"/evolution/stdlib"))
     page.locator("#run-choice").select_option(finished)
     step = page.get_by_test_id("snapshot-step")

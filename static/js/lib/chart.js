@@ -35,7 +35,6 @@ export class ChartCard {
   #visible = false;
   #timer = 0;
   #drawnAt = 0;
-  #cost = 0;
   #width = 0;
   #started = false;
   #logY = false;
@@ -46,7 +45,7 @@ export class ChartCard {
   /**
    * @param {Definition} definition
    * @param {object} page
-   * @param {any} page.plotly @param {View} page.view
+   * @param {any} page.plotly @param {View} page.view @param {import("./turns.js").Turns} page.turns
    * @param {() => string[]} page.names series there are
    * @param {(name: string) => import("./series.js").Columns} page.columns
    * @param {(zoom: [number, number] | null) => void} page.onZoom
@@ -81,9 +80,8 @@ export class ChartCard {
     // a chart nobody asked for stays away until there is something in it
     if (this.definition.empty === "") this.element.hidden = this.bound.length === 0;
     if (!this.#visible || this.#drawing || this.#held || this.#timer !== 0) return;
-    const pause = Math.max(FASTEST_MS, this.#cost); // a slow machine gets at least as long to do other things
-    const wait = Math.max(0, this.#drawnAt + pause - performance.now());
-    this.#timer = window.setTimeout(() => requestAnimationFrame(() => void this.#draw()), wait);
+    const wait = Math.max(0, this.#drawnAt + FASTEST_MS - performance.now());
+    this.#timer = window.setTimeout(() => this.page.turns.take(() => this.#draw()), wait);
   }
 
   get visible() {
@@ -127,13 +125,11 @@ export class ChartCard {
     if (!this.#visible || this.#held) return;
     this.#dirty = false;
     this.#drawing = true; // Plotly must not be asked again before it has finished
-    const begun = performance.now();
     try {
       await this.#drawOnce();
     } finally {
       this.#drawing = false;
       this.#drawnAt = performance.now();
-      this.#cost = this.#drawnAt - begun;
     }
     if (this.#dirty) this.refresh();
   }

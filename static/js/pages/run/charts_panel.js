@@ -6,6 +6,7 @@ import { find, h, setText } from "../../lib/dom.js";
 import { loadPlotly } from "../../lib/plotly.js";
 import { segments, toastError } from "../../lib/shell.js";
 import { onThemeChange } from "../../lib/theme.js";
+import { Turns } from "../../lib/turns.js";
 
 const KEPT = "signalbox.charts";
 
@@ -19,6 +20,7 @@ export class ChartsPanel {
   #plotly = null;
   /** @type {Map<string, HTMLElement>} */
   #sections = new Map();
+  #turns = new Turns();
 
   /**
    * @param {import("../../lib/chart_lines.js").Definition[]} definitions
@@ -84,6 +86,7 @@ export class ChartsPanel {
     const card = new ChartCard(definition, {
       plotly: this.#plotly,
       view: this.view,
+      turns: this.#turns,
       names: () => this.store.names,
       columns: (name) => this.store.columns(name),
       onZoom: (zoom) => this.#zoom(zoom),
