@@ -16,7 +16,7 @@ from trainer.protocol.events import Phase
 
 _IDLE_PERCENT: Final = 2.0  # of one core; the heartbeat alone costs about 0.1
 _BUSY_PERCENT: Final = 30.0  # a spinning loop gets no more on a machine that is busy with other things
-_BUSY_SHARE: Final = 0.9
+_BUSY_SHARE: Final = 0.8  # not 1: of a full machine, the wait a thread is in is told only afterwards
 _GPU_BUSY_PERCENT: Final = 5.0
 
 
