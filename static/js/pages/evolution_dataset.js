@@ -57,7 +57,7 @@ const note = find("#new-snapshot", HTMLElement);
 /** @param {Partial<EvolutionView>} part @param {"" | "step" | "search"} [kind] */
 function change(part, kind = "") {
   view = { ...view, ...part };
-  address.write(view, kind);
+  address.say(view, kind);
   drawControls();
   return show();
 }
@@ -185,7 +185,7 @@ function announce() {
 function showNewest(step) {
   playing.pause();
   view = { ...view, step: String(step) };
-  address.write(view, "step");
+  address.say(view, "step");
   drawControls();
   void show({ afresh: true });
 }
@@ -234,7 +234,7 @@ playing.onChange = (rate) => {
   button.setAttribute("aria-label", word);
   button.title = `${word} (space)`;
   view = { ...view, play: rate };
-  address.write(view, "step");
+  address.say(view, "step");
 };
 
 fill(speed, SPEEDS.map((rate) => h("option", { value: String(rate), text: `${rate === 0.5 ? "½" : rate}×` })));
@@ -261,7 +261,7 @@ shownRun.onChoose = (run) => {
   playing.pause();
   [shown, announced] = [null, null];
   view = { ...view, run, step: "latest" };
-  address.write(view);
+  address.say(view);
   drawControls();
   void loadList({ afresh: true });
 };

@@ -21,7 +21,7 @@ export class AddressBar {
   }
 
   /** @param {EvolutionView} view @param {"" | "step" | "search"} [kind] of a small change */
-  write(view, kind = "") {
+  say(view, kind = "") {
     const address = location.pathname + writeAddress(view);
     if (address === location.pathname + location.search) return;
     if (kind !== "" && kind === this.#kind) history.replaceState(null, "", address);
