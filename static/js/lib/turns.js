@@ -1,7 +1,12 @@
 // @ts-check
 
+const TOGETHER_MS = 24; // drawn before the page is shown again
+const FRAME_MS = 17;
+
+const frame = () => new Promise((go) => requestAnimationFrame(go));
+
 /**
- * Drawings of one page, one after the other: after each, the page has as long for everything else.
+ * Drawings of one page, in turn: after some, the page has as long for everything else.
  * So however many charts there are, and however slow the machine, a click is answered.
  */
 export class Turns {
@@ -17,13 +22,21 @@ export class Turns {
 
   async #run() {
     this.#isRunning = true;
-    for (let draw = this.#waiting.shift(); draw; draw = this.#waiting.shift()) {
-      await new Promise((go) => requestAnimationFrame(go));
+    while (this.#waiting.length > 0) {
+      await frame();
       const begun = performance.now();
-      await draw().catch((error) => reportError(error)); // one drawing that fails does not stop the others
-      const cost = performance.now() - begun;
-      await new Promise((go) => setTimeout(go, cost));
+      await this.#drawSome(begun + TOGETHER_MS);
+      await frame(); // on a slow machine painting takes longer than drawing, and frames wait for it
+      const cost = performance.now() - begun - FRAME_MS;
+      await new Promise((go) => setTimeout(go, Math.max(0, cost)));
     }
     this.#isRunning = false;
+  }
+
+  /** @param {number} until milliseconds of the page's clock; one drawing is always made */
+  async #drawSome(until) {
+    do {
+      await this.#waiting.shift()?.().catch((error) => reportError(error)); // one that fails stops no other
+    } while (this.#waiting.length > 0 && performance.now() < until);
   }
 }
