@@ -6,10 +6,11 @@ import os
 from pathlib import Path
 from typing import Final
 
-from playwright.sync_api import Browser, BrowserContext, Playwright
+from playwright.sync_api import Browser, BrowserContext, Playwright, expect
 
 from tests.e2e.dashboard import Dashboard
 
+SECONDS_TO_SHOW: Final = 20  # of an expectation; a crowded machine is slow, not wrong
 FLAGS: Final = [
     *("--disable-gpu", "--disable-quic", "--no-first-run"),
     *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
@@ -18,6 +19,7 @@ FLAGS: Final = [
 
 def launch(playwright: Playwright, chromium: Path) -> Browser:
     """Start a headless Chromium; root needs it without its sandbox."""
+    expect.set_options(timeout=1000 * SECONDS_TO_SHOW)
     flags = [*FLAGS, "--no-sandbox"] if os.geteuid() == 0 else FLAGS
     return playwright.chromium.launch(executable_path=chromium, args=flags)
 
