@@ -29,6 +29,7 @@ from app.routes import (
     pages,
     queue_pages,
     scripts_api,
+    static_files,
     system_api,
     uplink_api,
 )
@@ -126,6 +127,7 @@ def create_app(settings: Settings, *, launcher: Launcher | None = None) -> APIFl
         docs_path=None,
         json_errors=False,
         root_path=str(ROOT),
+        static_folder=None,
     )
     _configure(app)
     sockets = _sockets(app)
@@ -135,6 +137,7 @@ def create_app(settings: Settings, *, launcher: Launcher | None = None) -> APIFl
     error_responses.install(app)
     for blueprint in BLUEPRINTS:
         app.register_blueprint(blueprint)
+    static_files.register(app, ROOT / "static")
     pages.register(app)
     api.register(app)
     app.wsgi_app = HostGate(app.wsgi_app, settings)  # type: ignore[method-assign]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import Any, Final
+from typing import Any
 
 from apiflask import APIBlueprint
 from flask import Flask, redirect, render_template, request, send_file, url_for
@@ -15,10 +15,9 @@ from app.container import container
 from app.domain.callers import Scope
 from app.errors import NotFound
 from app.routes.plotly_asset import compressed_plotly, plotly_source, plotly_version
+from app.routes.static_files import ONE_YEAR_S
 from app.security.access import caller, public, requires
 from trainer.recipes.registry import recipes
-
-ONE_YEAR_S: Final = 365 * 24 * 3600
 
 bp = APIBlueprint("pages", __name__, enable_openapi=False)
 
@@ -86,7 +85,7 @@ def settings() -> ResponseReturnValue:
 @public
 def favicon() -> ResponseReturnValue:
     """Browsers ask for it by habit."""
-    return redirect(url_for("static", filename="favicon.svg"), 301)
+    return redirect(url_for("static", filename="favicon.svg"))
 
 
 @bp.get("/static/vendor/plotly-<version>.js")

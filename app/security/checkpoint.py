@@ -16,7 +16,7 @@ from app.security.host_gate import allowed_origins
 from app.security.tokens import identify
 
 # Views that frameworks bring along, and what we decided about them.
-FRAMEWORK_DECISIONS: Final = {"static": Scope.ANONYMOUS, "openapi.spec": Scope.ANONYMOUS}
+FRAMEWORK_DECISIONS: Final = {"openapi.spec": Scope.ANONYMOUS}
 MACHINE_PATHS: Final = ("/api/", "/openapi.json", "/healthz")
 
 
