@@ -127,7 +127,7 @@ def create_app(settings: Settings, *, launcher: Launcher | None = None) -> APIFl
         docs_path=None,
         json_errors=False,
         root_path=str(ROOT),
-        static_folder=None,
+        static_folder=None,  # type: ignore[arg-type] # Flask takes None, its subclass forgot
     )
     _configure(app)
     sockets = _sockets(app)

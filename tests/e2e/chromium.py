@@ -26,7 +26,10 @@ def launch(playwright: Playwright, chromium: Path) -> Browser:
 
 def logged_in(browser: Browser, dashboard: Dashboard) -> BrowserContext:
     """A fresh browser profile that has used a login link."""
-    context = browser.new_context(viewport={"width": 1280, "height": 900})
+    context = browser.new_context(
+        viewport={"width": 1280, "height": 900},
+        reduced_motion="reduce",  # nothing moves for decoration: sixty drawings a second in software
+    )
     context.set_default_timeout(60_000)  # a crowded machine is slow, not wrong
     page = context.new_page()
     page.goto(dashboard.login_link())

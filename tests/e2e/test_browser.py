@@ -211,8 +211,7 @@ def test_markup_in_names_and_texts_is_shown_as_text(page: Page, dashboard: Dashb
     expect(page.get_by_test_id("example-row").first).to_contain_text(payload)
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [390, 1280])
+@pytest.mark.parametrize(("scheme", "width"), [("light", 390), ("dark", 1280)])
 def test_no_page_scrolls_sideways(
     page: Page, dashboard: Dashboard, finished: str, scheme: str, width: int
 ) -> None:

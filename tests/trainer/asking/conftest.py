@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
-import subprocess
-import sys
 import time
 from pathlib import Path
 
 import pytest
 
 from tests.trainer.tasks.two_tower.small_material import text_pairs
+from tests.trainer.warm import launch_engine
 from trainer.protocol.run_folder import RunPaths, RunSpec
 from trainer.recipes.registry import recipes, validate
 
@@ -37,10 +35,8 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> RunPaths:
         params=validate(recipes()["two_tower"], SMALL), created_at=time.time(),
         datasets_dir=str(folder / "datasets"),
     ).save(paths)  # fmt: skip
-    command = [sys.executable, "-m", "trainer.engine", str(paths.root)]
-    environ = {**os.environ, "OMP_NUM_THREADS": "1", "OMP_WAIT_POLICY": "PASSIVE"}
-    done = subprocess.run(command, capture_output=True, text=True, timeout=100, check=False, env=environ)
-    assert done.returncode == 0, done.stderr
+    process = launch_engine(paths.root)
+    assert process.wait() == 0, process.output()
     return paths
 
 

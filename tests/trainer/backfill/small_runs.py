@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -15,6 +12,7 @@ from tests.trainer.tasks.causal_lm.small_corpus import write_completions
 from tests.trainer.tasks.text_classification.small_texts import SMALL as SMALL_CLASSIFIER
 from tests.trainer.tasks.text_classification.small_texts import write_texts
 from tests.trainer.tasks.two_tower.small_material import text_pairs
+from tests.trainer.warm import launch_engine
 from trainer.protocol.run_folder import RunPaths, RunSpec
 from trainer.recipes.registry import recipes, validate
 
@@ -38,10 +36,8 @@ def train_small(recipe: str, folder: Path) -> RunPaths:
         run_id="run", name="small", recipe=recipe, dataset=str(write_dataset(recipe, folder)), params=params,
         created_at=time.time(), datasets_dir=str(folder / "datasets"),
     ).save(paths)  # fmt: skip
-    command = [sys.executable, "-m", "trainer.engine", str(paths.root)]
-    environ = {**os.environ, "OMP_NUM_THREADS": "1", "OMP_WAIT_POLICY": "PASSIVE", "HF_HUB_OFFLINE": "1"}
-    done = subprocess.run(command, capture_output=True, text=True, timeout=110, check=False, env=environ)
-    assert done.returncode == 0, done.stderr
+    process = launch_engine(paths.root)
+    assert process.wait() == 0, process.output()
     return paths
 
 

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import gzip
 import json
-import os
-import subprocess
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from tests.children import tiny_task
+from tests.trainer.warm import Launched, launch
 from trainer.engine.process import train_run
 from trainer.protocol.events import Stream, decode_number, snapshot_name
 from trainer.protocol.run_folder import RunPaths, segments
@@ -50,16 +48,11 @@ def train_here(root: Path, *, attempt: int = 1, **params: Any) -> RunPaths:
     return paths
 
 
-def start(paths: RunPaths, *, attempt: int = 1) -> subprocess.Popen[bytes]:
-    """Start a real trainer process."""
-    return subprocess.Popen(
-        [sys.executable, "-m", "tests.children.tiny_task", str(paths.root), str(attempt)],
-        cwd=ROOT,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        env={**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"},
-    )
+def start(paths: RunPaths, *, attempt: int = 1) -> Launched:
+    """Start a real trainer process; the first attempt is a warm one."""
+    log = paths.root.parent / f"{paths.root.name}-{attempt}.log"
+    module = tiny_task.__name__
+    return launch(log, module, str(paths.root), str(attempt), is_warm=attempt == 1)
 
 
 def wait_until(

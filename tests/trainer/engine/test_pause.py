@@ -65,9 +65,9 @@ def test_a_run_that_was_paused_twice_has_the_losses_of_one_that_never_was(tmp_pa
         assert last_step(paths) == paused_at, "it must not train while it is paused"
         ask(paths, Command.RESUME)
         wait_until(lambda: last_step(paths) > paused_at, what="the next step")  # noqa: B023
-    output, _ = process.communicate(timeout=100)
-    assert process.returncode == 0, output.decode()
-    assert undisturbed.communicate(timeout=100) is not None
+    output = process.output()
+    assert process.returncode == 0, output
+    assert undisturbed.wait() == 0
     for name in MEASURED:
         assert series(paths, name) == series(whole, name)
     last = max(event["step"] for event in events(whole, "snapshot"))
@@ -90,8 +90,8 @@ def test_what_was_saved_in_a_pause_goes_on_with_the_same_losses_after_a_kill(tmp
         what="a checkpoint in the pause",
     )
     process.send_signal(signal.SIGKILL)
-    process.communicate(timeout=30)
-    output, _ = start(paths, attempt=2).communicate(timeout=100)
-    undisturbed.communicate(timeout=100)
-    assert min(series(paths, "train/loss", attempt=2)) == paused_at + 1, output.decode()
+    process.wait()
+    output = start(paths, attempt=2).output()
+    undisturbed.wait()
+    assert min(series(paths, "train/loss", attempt=2)) == paused_at + 1, output
     assert series(paths, "train/loss") == series(whole, "train/loss")

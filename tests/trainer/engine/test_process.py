@@ -76,8 +76,8 @@ def test_a_stop_while_loading_is_a_stop_and_no_failure(tmp_path: Path) -> None:
     paths.control.mkdir()
     (paths.control / "stop").touch()
     process = start(paths)
-    output, _ = process.communicate(timeout=60)
-    assert process.returncode == 0, output.decode()
+    output = process.output()
+    assert process.returncode == 0, output
     (finished,) = events(paths, "finished")
     assert finished["reason"] == "stopped"
     assert finished["step"] <= 1

@@ -33,8 +33,8 @@ def uninterrupted(tmp_path_factory: pytest.TempPathFactory) -> RunPaths:
     """A run nobody disturbed: 35 updates."""
     paths = tiny_task.create_run(tmp_path_factory.mktemp("whole") / "run", **PARAMS)
     process = start(paths)
-    output, _ = process.communicate(timeout=100)
-    assert process.returncode == 0, output.decode()
+    output = process.output()
+    assert process.returncode == 0, output
     return paths
 
 
@@ -42,26 +42,25 @@ def last_step(paths: RunPaths, attempt: int) -> int:
     return max(series(paths, "train/loss", attempt=attempt), default=0)
 
 
-@pytest.mark.parametrize("trial", range(3))
 def test_a_run_killed_at_random_steps_repeats_the_losses_bit_for_bit(
-    uninterrupted: RunPaths, tmp_path: Path, trial: int
+    uninterrupted: RunPaths, tmp_path: Path
 ) -> None:
     paths = tiny_task.create_run(tmp_path / "run", step_s=0.004, **PARAMS)
-    chance = random.Random(trial)
+    chance = random.Random(0)
     attempt = 0
-    for _ in range(2):
+    for _ in range(3):
         attempt += 1
-        kill_at = last_step(paths, attempt - 1) + chance.randint(1, 14)
+        kill_at = last_step(paths, attempt - 1) + chance.randint(1, 10)
         process = start(paths, attempt=attempt)
         wait_until(
             lambda: last_step(paths, attempt) >= kill_at or process.poll() is not None,  # noqa: B023 - used at once
             what=f"step {kill_at}",
         )
         process.send_signal(signal.SIGKILL)
-        process.communicate(timeout=30)
+        process.wait()
     process = start(paths, attempt=attempt + 1)
-    output, _ = process.communicate(timeout=100)
-    assert process.returncode == 0, output.decode()
+    output = process.output()
+    assert process.returncode == 0, output
 
     for name in ("train/loss", "train/grad_norm", "train/learning_rate", "eval/loss", "eval/accuracy"):
         expected = series(uninterrupted, name)
@@ -81,14 +80,14 @@ def test_a_stopped_run_leaves_a_checkpoint_and_goes_on_from_it(
     process = start(paths)
     wait_until(lambda: last_step(paths, 1) >= 6, what="step 6")
     process.send_signal(signal.SIGTERM)
-    output, _ = process.communicate(timeout=30)
-    assert process.returncode == 0, output.decode()
+    output = process.output()
+    assert process.returncode == 0, output
     (finished,) = events(paths, "finished")
     assert finished["reason"] == "stopped"
     assert checkpoints.manifests(paths)[-1].step == finished["step"] < 35
 
-    output, _ = start(paths, attempt=2).communicate(timeout=100)
-    assert series(paths, "train/loss") == series(uninterrupted, "train/loss"), output.decode()
+    output = start(paths, attempt=2).output()
+    assert series(paths, "train/loss") == series(uninterrupted, "train/loss"), output
     assert min(series(paths, "train/loss", attempt=2)) == finished["step"] + 1
 
 
@@ -101,8 +100,8 @@ def test_a_damaged_checkpoint_is_passed_over_and_said_so(uninterrupted: RunPaths
     (paths.checkpoints / newest).write_bytes(content)
 
     process = start(paths, attempt=2)
-    output, _ = process.communicate(timeout=100)
-    assert process.returncode == 0, output.decode()
+    output = process.output()
+    assert process.returncode == 0, output
     damaged, resumed = (event["text"] for event in events(paths, "alert") if event["attempt"] == 2)
     assert damaged.startswith(f"{newest} has other content than was written")
     assert resumed.startswith(before)
@@ -137,8 +136,8 @@ def test_commands_in_the_control_folder_are_obeyed(tmp_path: Path) -> None:
     ask(Command.RESUME)
     wait_until(lambda: last_step(paths, 1) > paused_at, what="the next step")
     ask(Command.STOP)
-    output, _ = process.communicate(timeout=30)
-    assert process.returncode == 0, output.decode()
+    output = process.output()
+    assert process.returncode == 0, output
     assert events(paths, "finished")[-1]["reason"] == "stopped"
     assert list(paths.control.iterdir()) == []
 
@@ -146,8 +145,8 @@ def test_commands_in_the_control_folder_are_obeyed(tmp_path: Path) -> None:
 def test_a_run_that_has_ended_ends_again_when_resumed(tmp_path: Path) -> None:
     paths = train_here(tmp_path / "run", num_epochs=1)
     process = start(paths, attempt=2)
-    output, _ = process.communicate(timeout=60)
-    assert process.returncode == 0, output.decode()
+    output = process.output()
+    assert process.returncode == 0, output
     assert [event["step"] for event in events(paths, "finished")] == [13, 13]
 
 
@@ -158,7 +157,7 @@ def test_a_checkpoint_of_another_model_is_refused_in_words(tmp_path: Path) -> No
     del state["modules"]["bag"]
     checkpoints.write(paths, state, step=13, epoch=1, metrics={}, reason="final", best=False)
     process = start(paths, attempt=2)
-    output, _ = process.communicate(timeout=60)
+    output = process.output()
     assert process.returncode == 1
-    assert b"CheckpointError: " in output
-    assert b"does not fit this run's model or parameters: it holds the modules ['head']" in output
+    assert "CheckpointError: " in output
+    assert "does not fit this run's model or parameters: it holds the modules ['head']" in output

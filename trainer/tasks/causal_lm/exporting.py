@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, cast
 
-from peft import PeftModel
 from transformers import PreTrainedModel
 
 from trainer.language.export import export_model
@@ -29,7 +28,7 @@ def export(
         OSError: there is no room for it.
     """
     whole = model.model
-    if isinstance(whole, PeftModel):
+    if params.lora_rank:
         merged: Any = whole
         whole = merged.merge_and_unload()  # in place: the training is over, and a copy may not fit
     export_model(

@@ -26,7 +26,8 @@ from tests.trainer.tasks.causal_lm.small_corpus import (
     write_completions,
     write_messages,
 )
-from tests.trainer.tasks.causal_lm.test_train import losses, prepared, trained
+from tests.trainer.tasks.causal_lm.test_train import prepared, trained
+from tests.trainer.tasks.small_runs import losses
 from trainer.engine.loop import NonFiniteLoss
 from trainer.language.loading import keep_quiet, load_config, load_model
 from trainer.language.sources import ModelError, ModelSource, find_source

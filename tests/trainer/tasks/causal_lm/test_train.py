@@ -1,48 +1,32 @@
 import gzip
 import json
-import os
 import re
 import signal
-import subprocess
-import sys
-import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
+from tests.trainer.engine.runs import events
+from tests.trainer.tasks import small_runs
 from tests.trainer.tasks.causal_lm.small_corpus import SMALL, write_completions, write_messages
+from tests.trainer.tasks.small_runs import losses
+from tests.trainer.warm import launch_engine
 from tests.waiting import wait_for
 from trainer.engine.process import train_run
-from trainer.protocol.events import Stream
-from trainer.protocol.run_folder import RunPaths, RunSpec, segments
-from trainer.recipes.registry import recipes, validate
+from trainer.protocol.run_folder import RunPaths
 
 pytestmark = pytest.mark.process
 
 
 def prepared(folder: Path, dataset: Path, **params: Any) -> RunPaths:
-    paths = RunPaths(folder)
-    complete = validate(recipes()["causal_lm"], {**SMALL, **params})
-    RunSpec(
-        run_id=folder.name, name="test", recipe="causal_lm", dataset=str(dataset), params=complete,
-        created_at=time.time(), datasets_dir=str(folder.parent / "datasets"),
-    ).save(paths)  # fmt: skip
-    return paths
-
-
-def launched(paths: RunPaths, attempt: int = 1) -> subprocess.Popen[str]:
-    command = [sys.executable, "-u", "-m", "trainer.engine", str(paths.root), "--attempt", str(attempt)]
-    environment = {**os.environ, "OMP_NUM_THREADS": "1", "OMP_WAIT_POLICY": "PASSIVE", "HF_HUB_OFFLINE": "1"}
-    return subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment
-    )
+    return small_runs.prepared("causal_lm", folder, dataset, **{**SMALL, **params})
 
 
 def finished(paths: RunPaths, attempt: int = 1) -> tuple[list[dict[str, Any]], str]:
-    process = launched(paths, attempt)
-    output, _ = process.communicate(timeout=100)
+    process = launch_engine(paths.root, attempt=attempt)
+    output = process.output()
     assert process.returncode == 0, output
     return events(paths), output
 
@@ -57,24 +41,6 @@ def trained(paths: RunPaths) -> list[dict[str, Any]]:
     return events(paths)
 
 
-def events(paths: RunPaths) -> list[dict[str, Any]]:
-    lines = [
-        line
-        for segment in segments(paths.spool(Stream.TRAINER))
-        for line in segment.read_text().splitlines(keepends=True)
-    ]
-    return [json.loads(line) for line in lines if line.endswith("\n")]
-
-
-def losses(found: list[dict[str, Any]]) -> dict[int, float]:
-    """The loss of every step; of a step done twice the later attempt counts."""
-    return {
-        event["step"]: event["values"]["train/loss"]
-        for event in found
-        if event["type"] == "metrics" and "train/loss" in event["values"]
-    }
-
-
 def evaluations(found: list[dict[str, Any]]) -> list[dict[str, float]]:
     return [e["values"] for e in found if e["type"] == "metrics" and "eval/loss" in e["values"]]
 
@@ -84,7 +50,7 @@ def test_a_killed_run_goes_on_with_the_very_same_losses_learns_and_leaves_an_exp
     dataset = write_completions(tmp_path / "c.jsonl")
     whole = trained(prepared(tmp_path / "whole", dataset, **params))
     paths = prepared(tmp_path / "killed", dataset, **params)
-    process = launched(paths)
+    process = launch_engine(paths.root)
 
     def is_under_way() -> bool:
         assert process.poll() is None, "it ended before it could be killed"
@@ -95,7 +61,6 @@ def test_a_killed_run_goes_on_with_the_very_same_losses_learns_and_leaves_an_exp
     wait_for(is_under_way, what="step 15 and a checkpoint")
     process.send_signal(signal.SIGKILL)
     assert process.wait() == -signal.SIGKILL
-    process.communicate()
     found, output = finished(paths, attempt=2)
     again = [e["step"] for e in found if e["type"] == "metrics" and e["attempt"] == 2]
     assert min(again) > 4, "it started again from the beginning"

@@ -11,8 +11,9 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
+from tests.trainer.engine.runs import events
 from tests.trainer.tasks.text_classification.small_texts import silent, write_texts
-from tests.trainer.tasks.text_classification.test_train import events, prepared
+from tests.trainer.tasks.text_classification.test_train import prepared
 from trainer.engine.loop import NonFiniteLoss
 from trainer.engine.process import train_run
 from trainer.protocol.run_folder import RunPaths

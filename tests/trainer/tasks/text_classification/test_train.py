@@ -1,11 +1,7 @@
 """Whole runs in their own process: what they report, leave behind, and how they go on after a kill."""
 
 import json
-import os
 import signal
-import subprocess
-import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -13,59 +9,22 @@ import pytest
 import torch
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
+from tests.trainer.engine.runs import events
+from tests.trainer.tasks import small_runs
+from tests.trainer.tasks.small_runs import finished, losses
 from tests.trainer.tasks.text_classification.small_texts import SMALL, silent, write_texts
+from tests.trainer.warm import launch_engine
 from tests.waiting import wait_for
 from trainer.engine.manifests import manifests
 from trainer.protocol import evaluation_files
-from trainer.protocol.events import Stream
-from trainer.protocol.run_folder import RunPaths, RunSpec, segments
-from trainer.recipes.registry import recipes, validate
+from trainer.protocol.run_folder import RunPaths, RunSpec
 from trainer.tasks.text_classification.answerer import open_answerer
 
 pytestmark = pytest.mark.process
 
 
 def prepared(folder: Path, dataset: Path, **params: Any) -> RunPaths:
-    paths = RunPaths(folder)
-    complete = validate(recipes()["text_classification"], {**SMALL, **params})
-    RunSpec(
-        run_id=folder.name, name="test", recipe="text_classification", dataset=str(dataset), params=complete,
-        created_at=time.time(), datasets_dir=str(folder.parent / "datasets"),
-    ).save(paths)  # fmt: skip
-    return paths
-
-
-def launched(paths: RunPaths, attempt: int = 1) -> subprocess.Popen[str]:
-    command = [sys.executable, "-u", "-m", "trainer.engine", str(paths.root), "--attempt", str(attempt)]
-    environment = {**os.environ, "OMP_NUM_THREADS": "1", "OMP_WAIT_POLICY": "PASSIVE"}
-    return subprocess.Popen(
-        command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True, env=environment
-    )
-
-
-def finished(paths: RunPaths, attempt: int = 1) -> list[dict[str, Any]]:
-    process = launched(paths, attempt)
-    _, errors = process.communicate(timeout=100)
-    assert process.returncode == 0, errors
-    return events(paths)
-
-
-def events(paths: RunPaths) -> list[dict[str, Any]]:
-    lines = [
-        line
-        for segment in segments(paths.spool(Stream.TRAINER))
-        for line in segment.read_text().splitlines(keepends=True)
-    ]
-    return [json.loads(line) for line in lines if line.endswith("\n")]
-
-
-def losses(found: list[dict[str, Any]]) -> dict[int, float]:
-    """The loss of every step; of a step done twice the later attempt counts."""
-    return {
-        event["step"]: event["values"]["train/loss"]
-        for event in found
-        if event["type"] == "metrics" and "train/loss" in event["values"]
-    }
+    return small_runs.prepared("text_classification", folder, dataset, **{**SMALL, **params})
 
 
 def test_a_run_learns_explains_itself_and_leaves_a_model_that_others_can_load(tmp_path: Path) -> None:
@@ -110,13 +69,12 @@ def test_a_killed_run_goes_on_with_the_very_same_losses(tmp_path: Path) -> None:
     params = {"checkpoint_every": 4, "num_epochs": 6, "dropout": 0.2, "micro_batch_size": 6}
     whole = losses(finished(prepared(tmp_path / "whole", dataset, **params)))
     paths = prepared(tmp_path / "killed", dataset, **params)
-    process = launched(paths)
+    process = launch_engine(paths.root)
     try:
         wait_for(lambda: max(losses(events(paths)), default=0) >= 30, what="step 30", timeout_s=60)
     finally:
         process.send_signal(signal.SIGKILL)
-        process.communicate(timeout=30)
-    assert process.returncode == -signal.SIGKILL
+    assert process.wait() == -signal.SIGKILL
     before = evaluation_files.steps(paths)
     again = losses(finished(paths, attempt=2))
     assert again == whole
@@ -142,7 +100,7 @@ def test_a_text_longer_than_the_model_is_told_before_anything_starts(tmp_path: P
     first = prepared(tmp_path / "first", write_texts(tmp_path / "things.csv"), max_steps=1)
     finished(first)
     paths = prepared(tmp_path / "second", tmp_path / "things.csv", model=str(first.export), max_length=64)
-    process = launched(paths)
-    _, errors = process.communicate(timeout=100)
+    process = launch_engine(paths.root)
+    errors = process.output()
     assert process.returncode == 1
     assert "max_length is 64 and the model reads at most 24 tokens; lower it to 24" in errors

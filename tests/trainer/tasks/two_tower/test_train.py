@@ -3,19 +3,20 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from tests.trainer.engine.runs import events
+from tests.trainer.tasks import small_runs
+from tests.trainer.tasks.small_runs import finished, losses
 from tests.trainer.tasks.two_tower.small_material import silent, text_pairs, vector_pairs
+from tests.trainer.warm import launch_engine
 from tests.waiting import wait_for
 from trainer.datasets.records import DatasetError
-from trainer.protocol.events import Stream
-from trainer.protocol.run_folder import RunPaths, RunSpec, segments
-from trainer.recipes.registry import recipes, validate
+from trainer.protocol.run_folder import RunPaths
 from trainer.tasks.two_tower.train import read_dataset
 
 pytestmark = pytest.mark.process
@@ -28,44 +29,7 @@ SMALL: dict[str, Any] = {
 
 
 def prepared(folder: Path, dataset: Path, **params: Any) -> RunPaths:
-    paths = RunPaths(folder)
-    complete = validate(recipes()["two_tower"], {**SMALL, **params})
-    RunSpec(
-        run_id=folder.name, name="test", recipe="two_tower", dataset=str(dataset), params=complete,
-        created_at=time.time(), datasets_dir=str(folder.parent / "datasets"),
-    ).save(paths)  # fmt: skip
-    return paths
-
-
-def launched(paths: RunPaths, attempt: int = 1) -> subprocess.Popen[str]:
-    command = [sys.executable, "-u", "-m", "trainer.engine", str(paths.root), "--attempt", str(attempt)]
-    environment = {**os.environ, "OMP_NUM_THREADS": "1", "OMP_WAIT_POLICY": "PASSIVE"}
-    return subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=environment)
-
-
-def finished(paths: RunPaths, attempt: int = 1) -> list[dict[str, Any]]:
-    process = launched(paths, attempt)
-    _, errors = process.communicate(timeout=100)
-    assert process.returncode == 0, errors
-    return events(paths)
-
-
-def events(paths: RunPaths) -> list[dict[str, Any]]:
-    lines = [
-        line
-        for segment in segments(paths.spool(Stream.TRAINER))
-        for line in segment.read_text().splitlines(keepends=True)
-    ]
-    return [json.loads(line) for line in lines if line.endswith("\n")]
-
-
-def losses(found: list[dict[str, Any]]) -> dict[int, float]:
-    """The loss of every step; of a step done twice the later attempt counts."""
-    return {
-        event["step"]: event["values"]["train/loss"]
-        for event in found
-        if event["type"] == "metrics" and "train/loss" in event["values"]
-    }
+    return small_runs.prepared("two_tower", folder, dataset, **{**SMALL, **params})
 
 
 @pytest.fixture
@@ -160,14 +124,14 @@ RESUMED: dict[str, dict[str, Any]] = {
         "micro_batch_size": 6,
         "num_epochs": 5,
     },
-    "vectors with a bank": {
+    "vectors in parts, with a bank": {
+        "dropout": 0.3,
+        "num_layers": 2,
+        "micro_batch_size": 5,
         "memory_bank": 500,
         "memory_bank_from_epoch": 0,
-        "query_tower": "mlp",
-        "document_tower": "mlp",
-        "dim": 8,
+        "search_process": "own",
     },
-    "vectors in parts": {"dropout": 0.3, "num_layers": 2, "micro_batch_size": 5, "search_process": "own"},
 }
 
 
@@ -179,7 +143,7 @@ def test_a_killed_run_goes_on_with_the_very_same_losses(tmp_path: Path, pairs_fi
         np.savez(pairs_file, query_vectors=pairs.query_vectors, document_vectors=pairs.document_vectors)
     expected = losses(finished(prepared(tmp_path / "whole", pairs_file, **params)))
     paths = prepared(tmp_path / "killed", pairs_file, **params)
-    process = launched(paths)
+    process = launch_engine(paths.root)
 
     def is_under_way() -> bool:
         assert process.poll() is None, "it ended before it could be killed"
@@ -190,7 +154,6 @@ def test_a_killed_run_goes_on_with_the_very_same_losses(tmp_path: Path, pairs_fi
     wait_for(is_under_way, what="step 21 and a checkpoint")
     process.send_signal(signal.SIGKILL)
     assert process.wait() == -signal.SIGKILL
-    process.communicate()
     reached = max(losses(events(paths)))
     found = finished(paths, attempt=2)
     again = [e["step"] for e in found if e["type"] == "metrics" and e["attempt"] == 2]
@@ -210,8 +173,8 @@ def test_a_run_whose_loss_is_no_number_leaves_with_an_error_and_never_with_code_
     huge = (pairs.query_vectors * 5e37, pairs.document_vectors)
     np.savez(path, query_vectors=huge[0], document_vectors=huge[1])
     paths = prepared(tmp_path / "run", path, query_tower="mlp", document_tower="mlp", dim=8)
-    process = launched(paths)
-    _, errors = process.communicate(timeout=100)
+    process = launch_engine(paths.root)
+    errors = process.output()
     assert process.returncode == 1
     assert "NonFiniteLoss" in errors
     assert not any(event["type"] == "finished" for event in events(paths))
@@ -220,8 +183,8 @@ def test_a_run_whose_loss_is_no_number_leaves_with_an_error_and_never_with_code_
 def test_a_malformed_dataset_ends_the_run_with_its_line(tmp_path: Path) -> None:
     path = tmp_path / "bad.csv"
     path.write_text("query,document\na,b\n,d\n")
-    process = launched(prepared(tmp_path / "run", path))
-    _, errors = process.communicate(timeout=100)
+    process = launch_engine(prepared(tmp_path / "run", path).root)
+    errors = process.output()
     assert process.returncode == 1
     assert "line 3, column query: is empty" in errors
 
