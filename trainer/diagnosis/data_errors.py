@@ -1,4 +1,4 @@
-"""What is wrong with the rows, the shapes and the vectors a run was given."""
+"""What is wrong with the rows, the model, the shapes and the vectors a run was given."""
 
 from __future__ import annotations
 
@@ -21,6 +21,22 @@ SIGNATURES: Final = (
         r"^trainer\.datasets\.\w+\.DatasetError: ",
         cause="The dataset cannot be used; the message names the file and the place in it.",
         remedy="Repair the row, column or array the message names, then start again: nothing was trained.",
+        source="docs/diagnosis.md",
+        rank=8,
+    ),
+    Signature(
+        "model_refused",
+        r"^trainer\.language\.sources\.ModelError: ",
+        cause="The model cannot be used as it was asked for; the message names the file or the parameter.",
+        remedy="Change what the message names, then start again: nothing was trained.",
+        source="docs/diagnosis.md",
+        rank=8,
+    ),
+    Signature(
+        "ckpt_misfit",
+        r"^trainer\.engine\.checkpoints\.CheckpointError: .* does not fit this run's model or parameters",
+        cause="The checkpoint was written with other parameters or by another model than this run's.",
+        remedy="Resume with the parameters the checkpoint was written with, or start a new run.",
         source="docs/diagnosis.md",
         rank=8,
     ),
