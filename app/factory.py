@@ -128,7 +128,7 @@ def create_app(settings: Settings, *, launcher: Launcher | None = None) -> APIFl
         docs_path=None,
         json_errors=False,
         root_path=str(ROOT),
-        static_folder=None,
+        static_folder=None,  # type: ignore[arg-type]  # its stub leaves out what Flask takes
     )
     _configure(app)
     converters.install(app)

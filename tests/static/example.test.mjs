@@ -4,8 +4,8 @@ import { exampleAddress, indexOfStep, listAddress, readView, writeView } from ".
 import { differentBefore, foldAnswers, saidWhen, spanWords, timesWords } from "../../static/js/pages/example/answers.js";
 import { listAsked, readAddress } from "../../static/js/lib/evolution_address.js";
 import { bumpLines, exchange } from "../../static/js/pages/example/bump_lines.js";
-import { condensed, kept } from "../../static/js/pages/example/diff_view.js";
-import { beginning, visible } from "../../static/js/pages/example/long_text.js";
+import { condensed, kept } from "../../static/js/lib/diff_view.js";
+import { beginning, visible } from "../../static/js/lib/long_text.js";
 import { probabilityOf, readTrajectory, taskOf } from "../../static/js/pages/example/reading.js";
 import { ribbonBands } from "../../static/js/pages/example/ribbon_bands.js";
 import { indexAt, labelled, linearScale, rankScale, shortStep } from "../../static/js/pages/example/scales.js";
@@ -102,7 +102,9 @@ test("tokens are compared only where the reference was cut the same way", () => 
 test("what became of an example is a sentence", () => {
   const points = read([{ loss: 2 }, { exact_match: true, loss: 1 }, { loss: 1.5 }]);
   const base = { learned_at: null, flips: 2, num_forgotten: 1 };
-  assert.equal(whatBecame({ ...base, category: "forgotten" }, points), "Right until step 10, forgotten at step 20 and wrong ever since.");
+  assert.equal(whatBecame({ ...base, category: "forgotten" }, points), "Right at step 10 only, wrong ever since.");
+  const longer = read([{ exact_match: true }, { exact_match: true }, {}]);
+  assert.equal(whatBecame({ ...base, category: "forgotten" }, longer), "Right until step 10, forgotten at step 20 and wrong ever since.");
   const right = read([{}, { exact_match: true }]);
   assert.equal(whatBecame({ category: "learned", learned_at: 10, flips: 1, num_forgotten: 0 }, right), "Learned at step 10 and right ever since.");
   assert.equal(whatBecame({ category: "learned", learned_at: 10, flips: 1, num_forgotten: 2 }, right), "Learned at step 10 and right ever since, after having been forgotten twice.");

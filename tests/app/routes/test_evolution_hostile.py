@@ -144,20 +144,16 @@ def test_what_is_no_whole_snapshot_is_a_422_at_the_uplink(api: Api, payload: byt
 def shown_contents() -> Iterator[tuple[str, dict[str, Any]]]:
     """What is taken in, and must not break any reading."""
     yield "fields of its own", text_content(outputs=[{"text": "x", **RESERVED}, {"text": "y"}])
-    names = [
-        "example_id",
-        "index",
-        "step",
-        "input",
-        "group",
-        "top",
-        "tokens",
-        "probabilities",
-        "model_output",
-        "exact_match",
-    ]
-    columns = {**text_content()["columns"], **{name: [1.0, None] for name in [*names, "timestamp", "<b>"]}}
+    names = ["example_id", "index", "step", "input", "group", "top", "tokens", "probabilities", "<b>"]
+    names += ["model_output", "exact_match", "timestamp"]
+    columns = {**text_content()["columns"], **{name: [1.0, None] for name in names}}
     yield "columns of those names", text_content(columns=columns)
+    yield "a step and a time far away", text_content(step=2**53, t=2.0**33, attempt=2**31 - 1)
+    yield "a name of signs", text_content(dataset="<b>\x1b[31m\u202e\x00%2F")
+
+
+def odd_answers() -> Iterator[tuple[str, dict[str, Any]]]:
+    """Pairs and numbers that are in form, but odd, for each kind of task."""
     for task in ("retrieval", "classification", "script", "odd"):
         yield (
             f"pairs in {task}",
@@ -181,6 +177,10 @@ def shown_contents() -> Iterator[tuple[str, dict[str, Any]]]:
         words = ["NaN", "-Infinity"]
         yield f"words in {task}", text_content(task=task, columns=dict.fromkeys(names, words))
         yield f"empty answers in {task}", text_content(task=task, outputs=[{}, {}])
+
+
+def odd_summaries() -> Iterator[tuple[str, dict[str, Any]]]:
+    """Counts that count nothing."""
     totals = [0, -1, 0.5, 1e300, "NaN", None, {}, True]
     for total in totals:
         yield (
@@ -196,6 +196,10 @@ def shown_contents() -> Iterator[tuple[str, dict[str, Any]]]:
             ),
         )
         yield f"a count of {total}", text_content(summary={"total_examples": total, "correct": total})
+
+
+def odd_probes() -> Iterator[tuple[str, dict[str, Any]]]:
+    """Groups that are no texts, and texts of a megabyte."""
     probes = text_content()["probes"]
     groups: list[Any] = [5, {}, ["x"], True, SIGNS, nested(20)]
     for group in groups:
@@ -210,11 +214,9 @@ def shown_contents() -> Iterator[tuple[str, dict[str, Any]]]:
         documents={SIGNS: {"title": SIGNS, "text": long}},
         cost_s=-1e308, epoch=1e308,
     )  # fmt: skip
-    yield "a step and a time far away", text_content(step=2**53, t=2.0**33, attempt=2**31 - 1)
-    yield "a name of signs", text_content(dataset="<b>\x1b[31m\u202e\x00%2F")
 
 
-SHOWN: Final = list(shown_contents())
+SHOWN: Final = [*shown_contents(), *odd_answers(), *odd_summaries(), *odd_probes()]
 
 
 @pytest.mark.parametrize("content", [content for _, content in SHOWN], ids=[name for name, _ in SHOWN])

@@ -3,7 +3,7 @@
 import { fill, find, h, setText } from "../../lib/dom.js";
 import { exampleAddress, listAddress } from "../../lib/example_address.js";
 import { formatCount, formatNumber, formatPercent } from "../../lib/format.js";
-import { longText } from "./long_text.js";
+import { longText } from "../../lib/long_text.js";
 import { categoryWord, whatBecame } from "./words.js";
 
 /** @typedef {import("./reading.js").Point} Point */
