@@ -135,7 +135,7 @@ def test_an_id_that_names_nothing_or_two_is_refused(api: Api, example_id: str) -
         gzip.compress(b'{"format": 1, "x": ' + b"[" * 2_000 + b"]" * 2_000 + b"}"),
     ],
 )
-def test_what_is_no_whole_snapshot_is_a_422_at_the_uplink(api: Api, payload: bytes) -> None:
+def test_what_is_no_whole_snapshot_is_refused(api: Api, payload: bytes) -> None:
     run_id = api.new_run()
     with pytest.raises(InvalidRequest, match="snapshot"):
         api.parts.ingest.accept_snapshot(run_id, payload)

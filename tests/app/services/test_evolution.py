@@ -131,7 +131,7 @@ def test_the_search_finds_what_was_answered_at_the_step(evolution: Evolution) ->
         listed = evolution.examples("python_docs", q=q, **asked)["examples"]
         if "step" in asked:  # a snapshot is searched as the list is
             step = asked.pop("step")
-            assert evolution.snapshot("python_docs", step, q=q)["total"] == len(listed)
+            assert evolution.snapshot("python_docs", step, q=q, **asked)["total"] == len(listed)
         return [one["example_id"] for one in listed]
 
     assert ids("not it", step=0) == ["ex_0001"]  # the text of the first document
