@@ -23,6 +23,7 @@ from app.launchers.launcher import Launcher
 from app.launchers.local import LocalLauncher
 from app.routes import (
     api,
+    converters,
     dataset_pages,
     evolution_pages,
     login,
@@ -130,6 +131,7 @@ def create_app(settings: Settings, *, launcher: Launcher | None = None) -> APIFl
         static_folder=None,  # type: ignore[arg-type] # Flask takes None, its subclass forgot
     )
     _configure(app)
+    converters.install(app)
     sockets = _sockets(app)
     _wire(app, settings, launcher or LocalLauncher(), sockets)
     checkpoint.install(app)

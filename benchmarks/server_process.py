@@ -60,7 +60,11 @@ class ServerProcess:
             store.close()
 
     def start(self) -> None:
-        """Start the server and wait until it answers."""
+        """Start the server and wait until it answers.
+
+        Raises:
+            RuntimeError: it ended, or did not answer in time; with its log. No server is left behind.
+        """
         with (self._instance / "server.log").open("ab") as log:
             self._process = subprocess.Popen(
                 [sys.executable, "wsgi.py"],
@@ -70,14 +74,21 @@ class ServerProcess:
                 stdout=log,
                 stderr=subprocess.STDOUT,
             )
+        try:
+            self._wait_until_it_answers(self._process)
+        except BaseException:  # an interrupt too
+            self.close()
+            raise
+
+    def _wait_until_it_answers(self, process: subprocess.Popen[bytes]) -> None:
         deadline = time.monotonic() + START_TIMEOUT_S
         while True:
             try:
                 self.get("/healthz")
                 return
-            except OSError:
+            except (OSError, http.client.HTTPException):  # not there yet, or gone in the middle of an answer
                 self._connection.close()
-                if self._process.poll() is not None or time.monotonic() > deadline:
+                if process.poll() is not None or time.monotonic() > deadline:
                     raise RuntimeError((self._instance / "server.log").read_text()) from None
                 time.sleep(0.05)
 
@@ -103,7 +114,11 @@ class ServerProcess:
         self._connection.close()
         if self._process is not None:
             self._process.terminate()
-            self._process.wait(30)
+            try:
+                self._process.wait(30)
+            except subprocess.TimeoutExpired:
+                self._process.kill()
+                self._process.wait()
 
 
 def machine() -> str:

@@ -80,7 +80,7 @@ class Learning:
     @property
     def loss_change_N(self) -> Floats:
         """Loss in the newest snapshot minus that in the first."""
-        with np.errstate(invalid="ignore"):
+        with np.errstate(invalid="ignore", over="ignore"):
             return self.last_loss_N - self.first_loss_N
 
 
@@ -108,7 +108,7 @@ def learning_of(steps: Sequence[int], rights: Sequence[Rights], losses: Sequence
     return Learning(
         steps_S=steps_S,
         right_SN=right_SN,
-        loss_SN=np.stack([np.asarray(loss_N, np.float32) for loss_N in losses]),
+        loss_SN=_narrow(losses),
         first_loss_N=np.array(first_N),
         last_loss_N=np.array(last_N),
         category_N=category_N,
@@ -180,8 +180,14 @@ def _spreads(loss_SN: NDArray[np.float32]) -> list[list[float | None]]:
     return [[None if math.isnan(value) else value for value in row] for row in short.tolist()]
 
 
+def _narrow(losses: Sequence[Floats]) -> NDArray[np.float32]:
+    """For curves: a loss that no float32 holds is infinite."""
+    with np.errstate(over="ignore"):
+        return np.stack([np.asarray(loss_N, np.float32) for loss_N in losses])
+
+
 def _has_fallen(first_N: Floats, last_N: Floats) -> Rights:
-    with np.errstate(invalid="ignore"):
+    with np.errstate(invalid="ignore", over="ignore"):
         fall_N = first_N - last_N
         least_N = NOTABLE_FALL * np.abs(first_N) * (1 - _ROUNDING)
         return np.asarray((fall_N > 0) & (fall_N >= least_N))

@@ -48,3 +48,18 @@ class SnapshotRecord:
 def plain_name(dataset: str) -> str:
     """The name a dataset goes by in addresses: a path's file stem, any other name as it is."""
     return PurePath(dataset).stem if "/" in dataset or "\\" in dataset else dataset
+
+
+def name_trouble(name: str) -> str | None:
+    """Why no dataset can go by ``name``, None where one can: it is one part of an address, between slashes.
+
+    Servers see ``%2F`` as a slash, so that a name with one would be another dataset's page; browsers
+    resolve ``.`` and ``..`` before they ask.
+    """
+    if not name.strip():
+        return "must not be empty"
+    if "/" in name:
+        return "must not hold a slash, which parts addresses"
+    if name in (".", ".."):
+        return f"must not be {name}, which no browser can ask for"
+    return None

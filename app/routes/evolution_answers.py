@@ -124,8 +124,10 @@ class TrajectoryAnswer(StandingAnswer):
     run: str
     task: str
     trajectory: list[dict[str, Any]]
-    previous: str | None
+    previous: str | None = Field(description="The example before it in the list asked for.")
     next: str | None
+    place: int = Field(description="Its place in that list, from 0.")
+    total: int = Field(description="How many the list has.")
 
 
 class StepDynamicsAnswer(Answer):

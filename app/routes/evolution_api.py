@@ -6,7 +6,7 @@ may be added, never renamed.
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any, Final, cast
 from urllib.parse import quote
 
 from apiflask import APIBlueprint
@@ -23,7 +23,13 @@ from app.routes.evolution_answers import (
     SnapshotListAnswer,
     TrajectoryAnswer,
 )
-from app.routes.evolution_requests import CompareQuery, EvolutionQuery, ExamplesQuery, SnapshotQuery
+from app.routes.evolution_requests import (
+    CompareQuery,
+    EvolutionQuery,
+    ExamplesQuery,
+    ListQuery,
+    SnapshotQuery,
+)
 from app.routes.inputs import takes_query
 from app.routes.replies import reply
 from app.routes.tables import PARQUET, table
@@ -73,7 +79,7 @@ def datasets() -> Response:
     return reply({"datasets": container().evolution.datasets()})
 
 
-@bp.get("/<path:dataset>/snapshots")
+@bp.get("/<dataset>/snapshots")
 @requires("viewer")
 @takes_query(EvolutionQuery)
 @bp.output(SnapshotListAnswer)
@@ -85,7 +91,7 @@ def snapshots(dataset: str, query: EvolutionQuery) -> Response:
     return _cacheable(reply({"snapshots": taken, "skipped": evolution.skipped(dataset, run=query.run)}))
 
 
-@bp.get("/<path:dataset>/snapshot/<step>")
+@bp.get("/<dataset>/snapshot/<step>")
 @requires("viewer")
 @takes_query(SnapshotQuery)
 @bp.output(SnapshotAnswer)
@@ -95,7 +101,7 @@ def snapshot(dataset: str, step: str, query: SnapshotQuery) -> Response:
     return _snapshot(dataset, step, query)
 
 
-@bp.get("/snapshot/<path:dataset>/<step>")
+@bp.get("/snapshot/<dataset>/<step>")
 @requires("viewer")
 @takes_query(SnapshotQuery)
 @bp.output(SnapshotAnswer)
@@ -104,12 +110,14 @@ def swapped(dataset: str, step: str, query: SnapshotQuery) -> Response:
     """Redirect from the swapped address that old clients use."""
     if dataset == "snapshot":  # a dataset of that name: this is the right address already
         return _snapshot(dataset, step, query)
-    target = f"/api/evolution/{quote(dataset)}/snapshot/{quote(step, safe='')}"
+    if dataset == "examples" and container().evolution.has("snapshot"):  # this too: of an example of it
+        return cast("Response", example(dataset="snapshot", example_id=step))
+    target = f"/api/evolution/{quote(dataset, safe='')}/snapshot/{quote(step, safe='')}"
     suffix = f"?{request.query_string.decode('latin-1')}" if request.query_string else ""
     return reply({"location": target + suffix}, status=308, headers={"Location": target + suffix})
 
 
-@bp.get("/<path:dataset>/examples")
+@bp.get("/<dataset>/examples")
 @requires("viewer")
 @takes_query(ExamplesQuery)
 @bp.output(ExamplesAnswer)
@@ -120,12 +128,7 @@ def examples(dataset: str, query: ExamplesQuery) -> Response:
     found = container().evolution.examples(
         dataset,
         run=query.run,
-        category=query.category,
-        group=query.group,
-        q=query.q,
-        step=None if query.step is None else _step(query.step, field="step"),
-        filter=query.filter,
-        sort=query.sort,
+        **_list_asked(query),
         limit=limit,
         offset=query.offset,
         is_short=query.texts == "short",
@@ -135,7 +138,7 @@ def examples(dataset: str, query: ExamplesQuery) -> Response:
     return _cacheable(reply(found))
 
 
-@bp.get("/<path:dataset>/dynamics")
+@bp.get("/<dataset>/dynamics")
 @requires("viewer")
 @takes_query(EvolutionQuery)
 @bp.output(DynamicsAnswer)
@@ -145,17 +148,18 @@ def dynamics(dataset: str, query: EvolutionQuery) -> Response:
     return _cacheable(reply(container().evolution.dynamics(dataset, run=query.run)))
 
 
-@bp.get("/<path:dataset>/examples/<path:example_id>")
+@bp.get("/<dataset>/examples/<any_text:example_id>")
 @requires("viewer")
-@takes_query(EvolutionQuery)
+@takes_query(ListQuery)
 @bp.output(TrajectoryAnswer)
 @bp.doc(tags=["Evolution"], responses={**_UNCHANGED, **_OF_A_DATASET_CALLED_SNAPSHOT})
-def example(dataset: str, example_id: str, query: EvolutionQuery) -> Response:
-    """Show one example's way through all snapshots."""
-    return _cacheable(reply(container().evolution.example(dataset, example_id, run=query.run)))
+def example(dataset: str, example_id: str, query: ListQuery) -> Response:
+    """Show one example's way through all snapshots, and its place in a list."""
+    found = container().evolution.example(dataset, example_id, run=query.run, **_list_asked(query))
+    return _cacheable(reply(found))
 
 
-@bp.get("/<path:dataset>/compare")
+@bp.get("/<dataset>/compare")
 @requires("viewer")
 @takes_query(CompareQuery)
 @bp.output(ComparisonAnswer)
@@ -196,6 +200,17 @@ def _snapshot(dataset: str, step: str, query: SnapshotQuery) -> Response:
     if query.format != "json":
         return _cacheable(table(found["examples"], name=str(found["snapshot_id"]), kind=query.format))
     return _cacheable(reply(found))
+
+
+def _list_asked(query: ListQuery) -> dict[str, Any]:
+    return {
+        "category": query.category,
+        "group": query.group,
+        "q": query.q,
+        "step": None if query.step is None else _step(query.step, field="step"),
+        "filter": query.filter,
+        "sort": query.sort,
+    }
 
 
 def _step(text: str, *, field: str) -> int | str:

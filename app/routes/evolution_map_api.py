@@ -68,7 +68,7 @@ class NeighboursAnswer(Answer):
     churn: float | None
 
 
-@bp.get("/<path:dataset>/map")
+@bp.get("/<dataset>/map")
 @requires("viewer")
 @takes_query(MapQuery)
 @bp.output(MapAnswer)
@@ -80,7 +80,7 @@ def map_of(dataset: str, query: MapQuery) -> Response:
     return _compressed(_cacheable(reply(found)))
 
 
-@bp.get("/<path:dataset>/snapshot/<step>/neighbors")
+@bp.get("/<dataset>/snapshot/<step>/neighbors")
 @requires("viewer")
 @takes_query(NeighboursQuery)
 @bp.output(NeighboursAnswer)

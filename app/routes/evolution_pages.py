@@ -20,7 +20,7 @@ def datasets() -> ResponseReturnValue:
     return render_template("evolution.html")
 
 
-@bp.get("/evolution/<path:dataset>")
+@bp.get("/evolution/<dataset>")
 @requires("viewer")
 def dataset(dataset: str) -> ResponseReturnValue:
     """What the model answered at each snapshot of one dataset."""
@@ -28,28 +28,28 @@ def dataset(dataset: str) -> ResponseReturnValue:
     return render_template("evolution_dataset.html", dataset=dataset, charts=charts)
 
 
-@bp.get("/evolution/<path:dataset>/examples/<path:example_id>")
+@bp.get("/evolution/<dataset>/examples/<any_text:example_id>")
 @requires("viewer")
 def example(dataset: str, example_id: str) -> ResponseReturnValue:
     """What became of one example."""
     return render_template("evolution/example.html", dataset=dataset, example_id=example_id)
 
 
-@bp.get("/evolution/<path:dataset>/compare")
+@bp.get("/evolution/<dataset>/compare")
 @requires("viewer")
 def compare(dataset: str) -> ResponseReturnValue:
     """What changed between two snapshots, of one run or of two."""
     return render_template("evolution/compare.html", dataset=dataset)
 
 
-@bp.get("/evolution/<path:dataset>/map")
+@bp.get("/evolution/<dataset>/map")
 @requires("viewer")
 def map_of(dataset: str) -> ResponseReturnValue:
     """Where the examples lie among each other, step by step."""
     return render_template("evolution/map.html", dataset=dataset)
 
 
-@bp.get("/evolution/<path:dataset>/dynamics")
+@bp.get("/evolution/<dataset>/dynamics")
 @requires("viewer")
 def dynamics(dataset: str) -> ResponseReturnValue:
     """Which examples were learned early, late, and never."""

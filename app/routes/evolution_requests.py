@@ -37,21 +37,30 @@ class SnapshotQuery(EvolutionQuery):
     format: Literal["json", "csv", "parquet", "html"] = "json"
 
 
-class ExamplesQuery(EvolutionQuery):
-    """Which of a dataset's examples, in which order, in which format."""
+class ListQuery(EvolutionQuery):
+    """Which of a dataset's examples, in which order."""
 
     category: str | None = Field(default=None, max_length=40, description=f"One of {', '.join(CATEGORIES)}.")
     group: str | None = Field(default=None, max_length=1_000)
-    q: str | None = Field(default=None, max_length=200, description="Looked for in id and texts.")
+    q: str | None = Field(
+        default=None,
+        max_length=200,
+        description="Looked for in id, texts, and the answers at that step.",
+    )
     step: str | None = Field(
         default=None,
         max_length=40,
-        description="What filter, loss, rank and similarity are of: a step, first, best. Default: latest.",
+        description="What filter, q, loss, rank and similarity are of: a step, first, best. Default: latest.",
     )
     filter: Literal["all", "correct", "incorrect"] = Field(default="all", description="At that step.")
     sort: str | None = Field(
         default=None, max_length=40, description="A column such as learned_at; - in front: falling."
     )
+
+
+class ExamplesQuery(ListQuery):
+    """Which page of them, in which format."""
+
     limit: int | None = Field(
         default=None, ge=1, le=1000, description="Default: 100, and all of them in a download."
     )

@@ -9,6 +9,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+from sqlalchemy.orm import Session
+
 from app.services.evolution_choice import all_of, no_example, run_of, snapshot_of
 from app.services.evolution_comparison import comparison
 from app.services.evolution_examples import trajectory_of
@@ -16,12 +20,15 @@ from app.services.evolution_learning import (
     ExamplesAsked,
     Followed,
     LearningDesk,
+    Listed,
     dynamics_json,
     examples_json,
+    listed,
     standing_of,
 )
 from app.services.evolution_page import PageAsked, page_of
-from app.services.evolution_probes import ProbeShelf
+from app.services.evolution_probes import Probes, ProbeShelf
+from app.services.evolution_search import AnswerSearch
 from app.services.evolution_shapes import PROBE, dataset_json, entry_json, facts, summary
 from app.store import snapshots
 from app.store.engine import Store
@@ -34,6 +41,7 @@ class Evolution:
         self._store = store
         self._shelf = ProbeShelf()
         self._desk = LearningDesk(self._shelf)
+        self._search = AnswerSearch()
 
     def datasets(self) -> list[dict[str, Any]]:
         """Every dataset with snapshots, newest step first; counts are those of its newest run."""
@@ -47,6 +55,11 @@ class Evolution:
                 if taken:
                     found.append(dataset_json(dataset, run_ids, taken))
         return sorted(found, key=lambda entry: (-entry["last_step"], entry["name"]))
+
+    def has(self, dataset: str) -> bool:
+        """Whether a run has snapshots of a dataset of exactly this name."""
+        with self._store.read() as session:
+            return snapshots.newest_run(session, dataset) is not None
 
     def snapshots(self, dataset: str, *, run: str | None = None) -> list[dict[str, Any]]:
         """The snapshots of one run by step.
@@ -85,7 +98,9 @@ class Evolution:
         with self._store.read() as session:
             run_id = run_of(session, dataset, run)
             chosen = snapshot_of(session, run_id, dataset, step)
-            total, examples = page_of(session, chosen, self._shelf.of(session, chosen.probe_set), wish)
+            total, examples = page_of(
+                session, chosen, self._shelf.of(session, chosen.probe_set), wish, self._search
+            )
             before, after = snapshots.steps_beside(session, run_id, dataset=dataset, step=chosen.step)
         return {
             "snapshot_id": f"{dataset}_step_{chosen.step:06d}",
@@ -112,11 +127,9 @@ class Evolution:
             InvalidRequest: an unknown category or sort, or a step that asked other probes.
         """
         wish = ExamplesAsked(**asked)
-        if wish.step is None:
-            return examples_json(dataset, self._followed(dataset, run), wish)
         with self._store.read() as session:
-            followed = self._desk.follow_at(session, dataset, run, wish.step)
-        return examples_json(dataset, followed, wish)
+            followed, found = self._listed(session, dataset, run, wish)
+        return examples_json(dataset, followed, wish, found)
 
     def dynamics(self, dataset: str, *, run: str | None = None) -> dict[str, Any]:
         """Where all probes stand between learned and not, and what each snapshot changed.
@@ -124,14 +137,26 @@ class Evolution:
         Raises:
             NotFound: no such dataset or run.
         """
-        return dynamics_json(dataset, self._followed(dataset, run))
+        with self._store.read() as session:
+            followed = self._desk.follow(session, dataset, run)
+        return dynamics_json(dataset, followed)
 
-    def example(self, dataset: str, example_id: str, *, run: str | None = None) -> dict[str, Any]:
-        """One probe's way through all snapshots of a run.
+    def example(
+        self, dataset: str, example_id: str, *, run: str | None = None, **asked: Any
+    ) -> dict[str, Any]:
+        """One probe's way through all snapshots of a run, and its place in a list.
 
+        Args:
+            dataset: plain name.
+            example_id: which probe.
+            run: default the newest.
+            asked: the list that ``previous``, ``next``, ``place`` and ``total`` are of: fields of
+                ``ExamplesAsked``; without any, or where the probe is not in it, all probes as they are asked.
         Raises:
-            NotFound: no such dataset, run or example; the hint names similar ids.
+            NotFound: no such dataset, run, step or example; the hint names similar ids.
+            InvalidRequest: as ``examples``.
         """
+        wish = ExamplesAsked(**asked)
         with self._store.read() as session:
             run_id = run_of(session, dataset, run)
             newest = snapshot_of(session, run_id, dataset, "latest")
@@ -143,6 +168,7 @@ class Evolution:
                 session, run_id, dataset=dataset, probe_set=newest.probe_set, row=row
             )
             answers = trajectory_of(session, probes, row, taken)
+            order = None if wish == ExamplesAsked() else self._listed(session, dataset, run_id, wish)[1].rows
         probe, steps = probes.examples[row], [moment.step for moment, _ in taken]
         return {
             "dataset": dataset,
@@ -152,11 +178,10 @@ class Evolution:
             "index": row,
             **standing_of(steps, [one["exact_match"] for one in answers], [one["loss"] for one in answers]),
             "trajectory": [
-                {"step": moment.step, **facts(moment), **one}
+                {**one, "step": moment.step, **facts(moment)}
                 for (moment, _), one in zip(taken, answers, strict=True)
             ],
-            "previous": probes.ids[row - 1] if row > 0 else None,
-            "next": probes.ids[row + 1] if row + 1 < len(probes.ids) else None,
+            **_beside(probes, row, order),
         }
 
     def compare(
@@ -185,6 +210,21 @@ class Evolution:
         with self._store.read() as session:
             return comparison(session, self._shelf, dataset, first, second, run=run, run_to=run_to, sort=sort)
 
-    def _followed(self, dataset: str, run: str | None) -> Followed:
-        with self._store.read() as session:
-            return self._desk.follow(session, dataset, run)
+    def _listed(
+        self, session: Session, dataset: str, run: str | None, wish: ExamplesAsked
+    ) -> tuple[Followed, Listed]:
+        followed = self._desk.follow(session, dataset, run, step=wish.step)
+        found = self._search.rows(session, followed.moment, followed.probes, wish.q)
+        return followed, listed(followed, wish, found)
+
+
+def _beside(probes: Probes, row: int, order: NDArray[np.intp] | None) -> dict[str, Any]:
+    """Where a probe stands in a list, and which are before and after it."""
+    rows = range(len(probes.ids)) if order is None or row not in order else order.tolist()
+    place = rows.index(row)
+    return {
+        "previous": probes.ids[rows[place - 1]] if place > 0 else None,
+        "next": probes.ids[rows[place + 1]] if place + 1 < len(rows) else None,
+        "place": place,
+        "total": len(rows),
+    }

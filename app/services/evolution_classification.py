@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from typing import Any
+
+from app.services.evolution_numbers import finite, number, share, whole
 
 
 def classification_answer(
@@ -19,9 +20,8 @@ def classification_answer(
     first; ``similarity`` is the probability of the right label.
     """
     label, gold = str(output.get("output", "")), str(probe["expected_output"])
-    score = values.get("score", math.nan)
     probabilities = [
-        {"label": str(name), "probability": probability, "gold": str(name) == gold}
+        {"label": name, "probability": number(probability), "gold": name == gold}
         for name, probability in output.get("probabilities", [])
     ]
     return {
@@ -29,15 +29,10 @@ def classification_answer(
         "predicted": label,
         "exact_match": values["correct"] >= 1 if "correct" in values else label == gold,
         "output_length": len(label),
-        "similarity": min(1.0, max(0.0, score)) if math.isfinite(score) else None,
-        "score": _finite(values, "score"),
-        "margin": _finite(values, "margin"),
-        "confidence": _finite(values, "confidence"),
-        "rank": int(values["rank"]) if math.isfinite(values.get("rank", math.nan)) else None,
+        "similarity": share(values.get("score")),
+        "score": finite(values.get("score")),
+        "margin": finite(values.get("margin")),
+        "confidence": finite(values.get("confidence")),
+        "rank": whole(values.get("rank"), low=1),
         "probabilities": probabilities,
     }
-
-
-def _finite(values: Mapping[str, float], name: str) -> float | None:
-    value = values.get(name, math.nan)
-    return value if math.isfinite(value) else None

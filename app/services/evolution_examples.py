@@ -17,6 +17,7 @@ from sqlalchemy.orm import Session
 
 from app.services.evolution_classification import classification_answer
 from app.services.evolution_imported import imported_answer
+from app.services.evolution_numbers import finite, number, share, whole
 from app.services.evolution_original import TASK
 from app.services.evolution_probes import Documents, Probes
 from app.store import snapshots
@@ -27,19 +28,18 @@ from app.store.snapshots import Moment
 Answer = Callable[[dict[str, Any], Mapping[str, float], dict[str, Any], Documents], dict[str, Any]]
 
 SHORT_CHARACTERS: Final = 300
+# What neither a column of that name nor another field of an output may stand for: scripts name theirs freely.
+_NO_NUMBERS: Final = frozenset(
+    {
+        *("example_id", "index", "step", "input", "expected_output", "group", "gold", "timestamp"),
+        *("model_version", "epoch", "cost_s", "model_output", "predicted", "exact_match", "output_length"),
+        *("top", "probabilities", "tokens", "is_cut"),
+    }
+)
+_TOLD: Final = (_NO_NUMBERS - {"tokens", "is_cut"}) | {
+    *("output", "text", "loss", "similarity", "score", "rank", "margin", "confidence"),
+}
 _SIMILAR_CHARACTERS: Final = 2_000  # similarity of longer texts is that of their beginnings
-
-
-def finite(value: float | None) -> float | None:
-    """A number as it is, None where strict JSON has no number."""
-    return value if value is not None and math.isfinite(value) else None
-
-
-def number(raw: object) -> float | None:
-    """A stored number; None for anything else, and for NaN and infinities, which are stored as words."""
-    if isinstance(raw, (int, float)) and not isinstance(raw, bool):
-        return finite(raw)
-    return None
 
 
 def examples_of(
@@ -79,7 +79,7 @@ def example_json(
 
 def answer_json(probe: dict[str, Any], task: str, answered: Answered, documents: Documents) -> dict[str, Any]:
     """What was answered: the numbers of the columns, and what the task makes of the output."""
-    numbers = answered.numbers
+    numbers = {name: value for name, value in answered.numbers.items() if name not in _NO_NUMBERS}
     values = {name: math.nan if value is None else value for name, value in numbers.items()}
     found = {**numbers, **_ANSWERS.get(task, _text_answer)(probe, values, answered.output, documents)}
     found["loss"] = numbers.get("loss")
@@ -100,6 +100,17 @@ def trajectory_of(
         answer.pop("gold", None)
         with_similarity(answer, expected)
     return found
+
+
+def answered_texts(session: Session, snapshot: Snapshot | Moment, probes: Probes) -> list[str]:
+    """What was answered to each probe, as text: of a retriever title and text of the first document."""
+    answered = snapshots.answers(session, snapshot)
+    outputs = [answered[row].output for row in range(len(probes.examples))]
+    if snapshot.task != "retrieval":
+        return [_text_of(output) for output in outputs]
+    firsts = [named[0] if (named := _named(output)) else "" for output in outputs]
+    documents = probes.documents(session, set(firsts))
+    return ["\n".join(documents.get(first, (first,))) for first in firsts]
 
 
 def with_similarity(example: dict[str, Any], expected: str | None = None) -> dict[str, Any]:
@@ -152,21 +163,20 @@ def _retrieval_answer(
         {
             "document_id": document_id,
             "title": known(document_id, (document_id,))[0],
-            "score": score,
+            "score": number(score),
             "gold": document_id in golds,
         }
         for document_id, score in output.get("top", [])
     ]
     text = documents.get(top[0]["document_id"], ("", ""))[1] if top else ""
-    rank, score = values.get("rank", math.nan), values.get("score", math.nan)
     return {
         "model_output": text,
-        "exact_match": rank == 1 if "rank" in values else values.get("correct", 0.0) >= 1,
+        "exact_match": values["rank"] == 1 if "rank" in values else values.get("correct", 0.0) >= 1,
         "output_length": len(text),
-        "similarity": _share(score),
-        "rank": int(rank) if math.isfinite(rank) and rank >= 1 else None,
+        "similarity": share(values.get("score")),
+        "rank": whole(values.get("rank"), low=1),
         "margin": finite(values.get("margin")),
-        "score": finite(score),
+        "score": finite(values.get("score")),
         "gold": gold,
         "top": top,
     }
@@ -175,11 +185,11 @@ def _retrieval_answer(
 def _text_answer(
     probe: dict[str, Any], values: Mapping[str, float], output: dict[str, Any], documents: Documents
 ) -> dict[str, Any]:
-    text = str(output.get("output", output.get("text", "")))
+    text = _text_of(output)
     expected = str(probe["expected_output"])
     correct = values["correct"] >= 1 if "correct" in values else text == expected
-    extra = {key: value for key, value in output.items() if key not in ("output", "text")}
-    told = {"similarity": _share(values["similarity"])} if "similarity" in values else {}
+    extra = {key: value for key, value in output.items() if key not in _TOLD and key not in values}
+    told = {"similarity": share(values["similarity"])} if "similarity" in values else {}
     return {
         **extra,
         "model_output": text,
@@ -189,8 +199,8 @@ def _text_answer(
     }
 
 
-def _share(value: float) -> float | None:
-    return min(1.0, max(0.0, value)) if math.isfinite(value) else None
+def _text_of(output: dict[str, Any]) -> str:
+    return str(output.get("output", output.get("text", "")))
 
 
 def _named(output: dict[str, Any]) -> list[str]:

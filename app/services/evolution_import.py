@@ -17,6 +17,7 @@ from typing import Final
 from sqlalchemy.orm import Session
 
 from app.domain.run_states import RunState
+from app.domain.snapshots import name_trouble
 from app.errors import InvalidRequest
 from app.services.evolution_import_checks import (
     BadSnapshotFile,
@@ -115,9 +116,10 @@ def _name_problems(name: str) -> list[str]:
         name.encode()
     except UnicodeEncodeError:
         return ["the folder's name is no UTF-8. Say under which name to take it: --dataset NAME."]
-    if not name.strip() or len(name) > MAX_NAME:
-        return [f"a dataset's name has 1 to {MAX_NAME:,} characters. Say another: --dataset NAME."]
-    return []
+    if len(name) > MAX_NAME:
+        return [f"a dataset's name has at most {MAX_NAME:,} characters. Say another: --dataset NAME."]
+    trouble = name_trouble(name)
+    return [] if trouble is None else [f"a dataset's name {trouble}. Say another: --dataset NAME."]
 
 
 def _check_files(folder: DatasetFolder, problems: list[str]) -> tuple[dict[int, str], set[str]]:

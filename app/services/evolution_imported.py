@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from typing import Any
+
+from app.services.evolution_numbers import finite
 
 
 def imported_answer(
@@ -14,10 +15,9 @@ def imported_answer(
     documents: Mapping[str, tuple[str, str]],
 ) -> dict[str, Any]:
     """The fields of an example; its texts may have been cut by the original, ``output_length`` was not."""
-    similarity = values.get("similarity", math.nan)
     return {
         "model_output": output["output"],
         "exact_match": values["correct"] >= 1,
         "output_length": output["output_length"],
-        "similarity": similarity if math.isfinite(similarity) else None,
+        "similarity": finite(values.get("similarity")),
     }

@@ -20,6 +20,7 @@ from app.domain.learning import CATEGORIES, Learning, by_step, learning_of, rank
 from app.errors import InvalidRequest
 from app.services.evolution_choice import comparable, snapshot_of
 from app.services.evolution_examples import SHORT_CHARACTERS, is_correct, shortened
+from app.services.evolution_numbers import MOST_EXACT
 from app.services.evolution_probes import Probes, ProbeShelf
 from app.store import snapshots
 from app.store.models import Snapshot
@@ -41,12 +42,13 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Followed:
-    """A run's probes through all its snapshots, and the numbers of one: the newest, or another chosen one."""
+    """A run's probes through all its snapshots, and the numbers of one: the newest, or a chosen one."""
 
     run_id: str
     task: str
     probes: Probes
     learning: Learning
+    moment: Moment
     right_N: NDArray[np.bool_]
     loss_N: Floats
     rank_N: Floats
@@ -63,8 +65,8 @@ class Followed:
 class ExamplesAsked:
     """Which examples, in which order; ``limit`` None means all.
 
-    ``filter`` (``all``, ``correct``, ``incorrect``) and the orders by loss, rank and similarity
-    are of the snapshot at ``step``, None being the newest.
+    ``filter`` (``all``, ``correct``, ``incorrect``), the orders by loss, rank and similarity, and the
+    answers that ``q`` is looked for in are of the snapshot at ``step``, None being the newest.
     """
 
     category: str | None = None
@@ -86,12 +88,24 @@ class LearningDesk:
         self._kept: OrderedDict[tuple[tuple[int, int, float], ...], Followed] = OrderedDict()
         self._lock = threading.Lock()
 
-    def follow(self, session: Session, dataset: str, run: str | None) -> Followed:
+    def follow(
+        self, session: Session, dataset: str, run: str | None, *, step: int | str | None = None
+    ) -> Followed:
         """The run's probes through all its snapshots that asked what the newest one asked.
 
+        Args:
+            session: a reading session.
+            dataset: plain name.
+            run: which run; None stands for the newest.
+            step: whose numbers to tell; None stands for the newest.
         Raises:
-            NotFound: no such dataset or run.
+            NotFound: no such dataset, run or step.
+            InvalidRequest: the snapshot at ``step`` asked other probes than the newest one.
         """
+        followed = self._follow(session, dataset, run)
+        return followed if step is None else _at(session, dataset, followed, step)
+
+    def _follow(self, session: Session, dataset: str, run: str | None) -> Followed:
         run_id, taken = comparable(session, dataset, run)
         key = tuple((one.id, one.attempt, one.t) for one in taken)  # ids alone are given anew
         with self._lock:
@@ -105,30 +119,21 @@ class LearningDesk:
                 self._kept.popitem(last=False)
         return followed
 
-    def follow_at(self, session: Session, dataset: str, run: str | None, step: int | str) -> Followed:
-        """The same, with the numbers of the snapshot at ``step``.
-
-        Raises:
-            NotFound: no such dataset, run or step.
-            InvalidRequest: that snapshot asked other probes than the newest one.
-        """
-        followed = self.follow(session, dataset, run)
-        chosen = snapshot_of(session, followed.run_id, dataset, step)
-        if chosen.probe_set != followed.probes.probe_set:
-            raise InvalidRequest(
-                f"step {chosen.step} asked other examples than the newest snapshot",
-                field="step",
-                hint=f"those that asked the same: {', '.join(map(str, followed.steps[:20]))}",
-            )
-        columns = snapshots.columns(session, [chosen.id], names=_NAMES)[chosen.id]
-        return replace(followed, **_numbers(columns, chosen))
-
     def _num_bytes(self) -> int:
         return sum(one.learning.num_bytes for one in self._kept.values())
 
 
-def examples_json(dataset: str, followed: Followed, asked: ExamplesAsked) -> dict[str, Any]:
-    """The probes with what became of each, as the API tells it.
+@dataclass(frozen=True)
+class Listed:
+    """The probes somebody asked for, in their order; counts are of all before the category was chosen."""
+
+    rows: Rows
+    counts: dict[str, int]
+    groups: Counter[str]
+
+
+def listed(followed: Followed, asked: ExamplesAsked, found: Rows) -> Listed:
+    """Those of the ``found`` probes that somebody asked for, in the order asked for.
 
     Raises:
         InvalidRequest: an unknown category or sort.
@@ -137,7 +142,6 @@ def examples_json(dataset: str, followed: Followed, asked: ExamplesAsked) -> dic
         raise InvalidRequest(
             f"category must be one of {', '.join(CATEGORIES)}, got {asked.category[:40]!r}", field="category"
         )
-    found = _sought(followed.probes, asked.q)
     groups = Counter(group for row in found if (group := followed.probes.groups[row]) is not None)
     if asked.group is not None:
         found = np.array([row for row in found if followed.probes.groups[row] == asked.group], np.intp)
@@ -146,19 +150,24 @@ def examples_json(dataset: str, followed: Followed, asked: ExamplesAsked) -> dic
     tally = np.bincount(followed.learning.category_N[found], minlength=len(CATEGORIES)).tolist()
     if asked.category is not None:
         found = found[followed.learning.category_N[found] == CATEGORIES.index(asked.category)]
-    rows = _sorted(followed, found, asked.sort)
+    counts = dict(zip(CATEGORIES, tally, strict=True))
+    return Listed(_sorted(followed, found, asked.sort), counts, groups)
+
+
+def examples_json(dataset: str, followed: Followed, asked: ExamplesAsked, found: Listed) -> dict[str, Any]:
+    """The probes of a list with what became of each, as the API tells it."""
     stop = None if asked.limit is None else asked.offset + asked.limit
     return {
         "dataset": dataset,
         "run": followed.run_id,
         "task": followed.task,
         "steps": followed.steps,
-        "counts": dict(zip(CATEGORIES, tally, strict=True)),
-        "groups": [{"name": name, "count": count} for name, count in _by_size(groups)],
-        "total": len(rows),
+        "counts": found.counts,
+        "groups": [{"name": name, "count": count} for name, count in _by_size(found.groups)],
+        "total": len(found.rows),
         "offset": asked.offset,
         "limit": asked.limit,
-        "examples": _rows_json(followed, rows[asked.offset : stop], is_short=asked.is_short),
+        "examples": _rows_json(followed, found.rows[asked.offset : stop], is_short=asked.is_short),
     }
 
 
@@ -206,6 +215,19 @@ def dynamics_json(dataset: str, followed: Followed) -> dict[str, Any]:
     }
 
 
+def _at(session: Session, dataset: str, followed: Followed, step: int | str) -> Followed:
+    """The same with the numbers of the snapshot at ``step``."""
+    chosen = snapshot_of(session, followed.run_id, dataset, step)
+    if chosen.probe_set != followed.probes.probe_set:
+        raise InvalidRequest(
+            f"step {chosen.step} asked other examples than the newest snapshot",
+            field="step",
+            hint=f"those that asked the same: {', '.join(map(str, followed.steps[:20]))}",
+        )
+    columns = snapshots.columns(session, [chosen.id], names=_NAMES)[chosen.id]
+    return replace(followed, moment=snapshots.moment_of(chosen), **_numbers(columns, chosen))
+
+
 def _follow(session: Session, run_id: str, taken: Sequence[Moment], probes: Probes) -> Followed:
     rights, losses = [], []
     newest: dict[str, Floats] = {}
@@ -223,6 +245,7 @@ def _follow(session: Session, run_id: str, taken: Sequence[Moment], probes: Prob
         task=taken[-1].task,
         probes=probes,
         learning=learning_of([one.step for one in taken], rights, losses),
+        moment=taken[-1],
         **_numbers(newest, taken[-1]),
     )
 
@@ -234,7 +257,7 @@ def _numbers(columns: dict[str, Floats], snapshot: Snapshot | Moment) -> dict[st
     return {
         "right_N": is_correct(columns, snapshot),
         "loss_N": columns.get("loss", missing_N),
-        "rank_N": np.where(rank_N >= 1, np.floor(rank_N), np.nan),
+        "rank_N": np.where((rank_N >= 1) & (rank_N <= MOST_EXACT), np.floor(rank_N), np.nan),
         "similarity_N": np.clip(_similarity_of(snapshot.task, columns, missing_N), 0.0, 1.0),
     }
 
@@ -244,13 +267,6 @@ def _similarity_of(task: str, columns: dict[str, Floats], missing_N: Floats) -> 
     name = "score" if task in ("retrieval", "classification") else "similarity"
     values_N = columns.get(name, missing_N)
     return np.where(np.isfinite(values_N), values_N, np.nan)
-
-
-def _sought(probes: Probes, q: str | None) -> Rows:
-    if not q:
-        return np.arange(len(probes.ids))
-    words = q.casefold()
-    return np.array([row for row, text in enumerate(probes.sought_in) if words in text], np.intp)
 
 
 def _sorted(followed: Followed, rows: Rows, sort: str | None) -> Rows:

@@ -13,6 +13,7 @@ from sqlalchemy.orm import Session
 from app.errors import InvalidRequest
 from app.services.evolution_examples import examples_of, is_correct, short_form, with_similarity
 from app.services.evolution_probes import Probes
+from app.services.evolution_search import AnswerSearch
 from app.store import snapshots
 from app.store.models import Snapshot
 
@@ -21,7 +22,6 @@ SORTS: Final = (
 )  # fmt: skip
 FILTERS: Final = ("all", "correct", "incorrect")
 _BY_TEXT: Final = ("output_length", "similarity", "example_id")
-_SOUGHT_IN: Final = ("input", "expected_output", "model_output", "example_id")
 
 Rows = NDArray[np.intp]
 Columns = Mapping[str, NDArray[np.float64]]
@@ -36,7 +36,7 @@ class PageAsked:
         offset: examples to leave out first.
         sort: one of ``SORTS``, with ``-`` in front for falling order; missing values come last.
         filter: ``all``, ``correct`` or ``incorrect``.
-        q: text looked for in id, input, expected and model output, without regard to case.
+        q: text looked for in id, input, expected and given answer, without regard to case.
         rows: only these examples, by index.
         is_short: as a list shows them, see ``evolution_examples.short_form``.
     """
@@ -67,28 +67,24 @@ class PageAsked:
 
 
 def page_of(
-    session: Session, snapshot: Snapshot, probes: Probes, asked: PageAsked
+    session: Session, snapshot: Snapshot, probes: Probes, asked: PageAsked, search: AnswerSearch
 ) -> tuple[int, list[dict[str, Any]]]:
     """How many examples match, and the page asked for."""
     rows = _rows_meant(asked, len(probes.ids))
-    by_text = asked.q or (asked.sort or "").removeprefix("-") in _BY_TEXT
-    if asked.filter != "all" or (asked.sort and not by_text):
+    if asked.q:
+        rows = rows[np.isin(rows, search.rows(session, snapshot, probes, asked.q))]
+    sort = asked.sort or ""
+    by_text = sort.removeprefix("-") in _BY_TEXT
+    if asked.filter != "all" or (sort and not by_text):
         columns = snapshots.columns(session, [snapshot.id])[snapshot.id]
         if asked.filter != "all":
             rows = rows[is_correct(columns, snapshot)[rows] == (asked.filter == "correct")]
-        if asked.sort and not by_text:
-            rows = _sorted_rows(rows, snapshot, columns, asked.sort)
+        if sort and not by_text:
+            rows = _sorted_rows(rows, snapshot, columns, sort)
     if by_text:
-        examples = _sorted(
-            _sought(examples_of(session, snapshot, probes, rows.tolist()), asked.q), asked.sort
-        )
+        examples = _sorted(examples_of(session, snapshot, probes, rows.tolist()), sort)
         return len(examples), _told(examples[asked.page], asked)
-    is_all = (
-        len(rows) == len(probes.ids)
-        and asked.page == slice(0, None)
-        and not asked.sort
-        and asked.rows is None
-    )
+    is_all = len(rows) == len(probes.ids) and asked.page == slice(0, None) and not sort and asked.rows is None
     chosen = None if is_all else rows[asked.page].tolist()
     return len(rows), _told(examples_of(session, snapshot, probes, chosen), asked)
 
@@ -126,16 +122,7 @@ def _sorted_rows(rows: Rows, snapshot: Snapshot, columns: Columns, sort: str) ->
     return rows[order]
 
 
-def _sought(examples: list[dict[str, Any]], q: str | None) -> list[dict[str, Any]]:
-    if not q:
-        return examples
-    words = q.casefold()
-    return [one for one in examples if any(words in str(one[name]).casefold() for name in _SOUGHT_IN)]
-
-
-def _sorted(examples: list[dict[str, Any]], sort: str | None) -> list[dict[str, Any]]:
-    if not sort:
-        return examples
+def _sorted(examples: list[dict[str, Any]], sort: str) -> list[dict[str, Any]]:
     is_falling, name = sort.startswith("-"), sort.removeprefix("-")
     if name == "similarity":
         examples = [with_similarity(one) for one in examples]

@@ -6,7 +6,7 @@ import math
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from app.services.evolution_examples import finite, number
+from app.services.evolution_numbers import finite, number, whole
 from app.store.models import Snapshot
 from app.store.snapshots import Moment
 from trainer.protocol.events import snapshot_name
@@ -48,8 +48,8 @@ def facts(one: Snapshot | Moment) -> dict[str, Any]:
 def summary(one: Snapshot) -> dict[str, Any]:
     """The summary with the five keys old clients read always there."""
     stored = {name: number(value) for name, value in one.summary.items()}
-    total = int(stored.get("total_examples") or one.num_examples)
-    correct = int(stored.get("correct") or 0)
+    total = whole(stored.get("total_examples"), low=1) or one.num_examples
+    correct = whole(stored.get("correct"), low=0) or 0
     return {
         **stored,
         "avg_loss": stored.get("avg_loss"),

@@ -9,8 +9,10 @@ from typing import Any, Final
 import numpy as np
 import orjson
 
-from app.domain.snapshots import PackedVectors, SnapshotRecord, plain_name
+from app.domain.snapshots import PackedVectors, SnapshotRecord, name_trouble, plain_name
 from app.errors import InvalidRequest, TooLarge
+from app.services.evolution_original import TASK as IMPORTED
+from app.services.ingest_answers import MAX_TEXT, check_depth, check_outputs, wrong
 from app.services.ingest_checks import MAX_STEP, MAX_TIME
 from trainer.protocol.errors import ProtocolError
 from trainer.protocol.events import SNAPSHOT_FORMAT, decode_number
@@ -30,21 +32,21 @@ def parse(payload: bytes) -> SnapshotRecord:
     """
     raw = _unpack(payload)
     if raw.get("format") != SNAPSHOT_FORMAT:
-        raise _wrong("format", f"must be {SNAPSHOT_FORMAT}, got {raw.get('format')!r}")
+        raise wrong("format", f"must be {SNAPSHOT_FORMAT}, got {raw.get('format')!r:.80}")
     outputs = _listing(raw, "outputs")
     if not 1 <= len(outputs) <= MAX_PROBES:
-        raise _wrong("outputs", f"must have 1 to {MAX_PROBES} entries, got {len(outputs)}")
-    for index, output in enumerate(outputs):
-        if not isinstance(output, dict):
-            raise _wrong(f"outputs[{index}]", "must be an object")
-        _check_top(output.get("top", []), f"outputs[{index}].top")
+        raise wrong("outputs", f"must have 1 to {MAX_PROBES} entries, got {len(outputs)}")
+    check_outputs(outputs)
+    for name in ("outputs", "probes", "summary"):
+        check_depth(raw.get(name), name)
     probe_set, examples = _probes(raw, len(outputs))
     dataset = plain_name(_text(raw, "dataset", limit=1_000))
-    if not dataset:
-        raise _wrong("dataset", "must not be empty")
+    trouble = name_trouble(dataset)
+    if trouble is not None:
+        raise wrong("dataset", trouble)
     return SnapshotRecord(
         dataset=dataset,
-        task=_text(raw, "task", limit=32),
+        task=_task(raw),
         attempt=None if raw.get("attempt") is None else _integer(raw, "attempt", low=1, high=2**31 - 1),
         step=_integer(raw, "step", low=0, high=MAX_STEP),
         epoch=_number(raw, "epoch"),
@@ -80,48 +82,49 @@ def _unpack(payload: bytes) -> dict[str, Any]:
     return raw
 
 
+def _task(raw: dict[str, Any]) -> str:
+    task = _text(raw, "task", limit=32)
+    if task == IMPORTED:
+        raise wrong("task", f"must not be {IMPORTED}, which are snapshots of the original system's files")
+    return task
+
+
 def _probes(raw: dict[str, Any], count: int) -> tuple[str, list[dict[str, Any]] | None]:
     probe_set = _text(raw, "probe_set", limit=64)
     if raw.get("probes") is None:
         return probe_set, None
     probes = _object(raw, "probes")
     if probes.get("hash", probe_set) != probe_set:
-        raise _wrong("probes.hash", f"is {probes['hash']!r:.80}, but probe_set is {probe_set!r}")
+        raise wrong("probes.hash", f"is {probes['hash']!r:.80}, but probe_set is {probe_set!r}")
     examples = _listing(probes, "examples", prefix="probes.")
     if len(examples) != count:
-        raise _wrong("probes.examples", f"has {len(examples)} entries, but outputs has {count}")
+        raise wrong("probes.examples", f"has {len(examples)} entries, but outputs has {count}")
     seen: set[str] = set()
     for index, example in enumerate(examples):
         _check_example(example, f"probes.examples[{index}]")
         if example["example_id"] in seen:
-            raise _wrong(f"probes.examples[{index}].example_id", f"{example['example_id']!r} comes twice")
+            raise wrong(f"probes.examples[{index}].example_id", f"{example['example_id']!r} comes twice")
         seen.add(example["example_id"])
     return probe_set, examples
 
 
 def _check_example(example: Any, place: str) -> None:
     if not isinstance(example, dict):
-        raise _wrong(place, "must be an object")
-    for name, limit in (("example_id", 200), ("input", 10**7), ("expected_output", 10**7)):
+        raise wrong(place, "must be an object")
+    for name, limit in (("example_id", 200), ("input", MAX_TEXT), ("expected_output", MAX_TEXT)):
         _text(example, name, limit=limit, prefix=f"{place}.")
-
-
-def _check_top(top: Any, place: str) -> None:
-    if not isinstance(top, list):
-        raise _wrong(place, "must be a list")
-    for entry in top:
-        if not (isinstance(entry, list) and len(entry) == 2 and isinstance(entry[0], str)):
-            raise _wrong(place, f"must hold pairs of document id and score, got {entry!r:.80}")
+    if not example["example_id"]:
+        raise wrong(f"{place}.example_id", "must not be empty")
 
 
 def _columns(raw: dict[str, Any], count: int) -> dict[str, array[float]]:
     columns = {}
     for name, entries in _object(raw, "columns").items():
         if not 1 <= len(name) <= 32:
-            raise _wrong(f"columns.{name[:40]}", "the name must have 1 to 32 characters")
+            raise wrong(f"columns.{name[:40]}", "the name must have 1 to 32 characters")
         if not isinstance(entries, list) or len(entries) != count:
             have = len(entries) if isinstance(entries, list) else "no list"
-            raise _wrong(f"columns.{name}", f"must have one entry per probe ({count}), got {have}")
+            raise wrong(f"columns.{name}", f"must have one entry per probe ({count}), got {have}")
         columns[name] = array("d", [_cell(f"columns.{name}", row, cell) for row, cell in enumerate(entries)])
     return columns
 
@@ -132,7 +135,7 @@ def _cell(place: str, row: int, cell: object) -> float:
     try:
         return decode_number(cell)
     except (ProtocolError, OverflowError) as exc:
-        raise _wrong(f"{place}[{row}]", str(exc)) from exc
+        raise wrong(f"{place}[{row}]", f"must be a number, got {cell!r:.80}") from exc
 
 
 def _vectors(raw: dict[str, Any], count: int) -> PackedVectors | None:
@@ -142,11 +145,11 @@ def _vectors(raw: dict[str, Any], count: int) -> PackedVectors | None:
         dim, packed = read_vectors(raw["vectors"], num_probes=count)
     except ProtocolError as exc:
         place, _, why = str(exc).partition(" ")
-        raise _wrong(place, why) from exc
+        raise wrong(place, why) from exc
     finite = np.isfinite(np.frombuffer(packed, "<f2"))
     if not finite.all():
         row = int(np.argmin(finite)) // dim
-        raise _wrong("vectors.base64", f"holds a number that is not finite, for probe {row}")
+        raise wrong("vectors.base64", f"holds a number that is not finite, for probe {row}")
     return PackedVectors(dim, packed)
 
 
@@ -155,12 +158,12 @@ def _documents(raw: dict[str, Any]) -> dict[str, tuple[str, str]]:
     for document_id, document in _object(raw, "documents").items():
         place = f"documents.{document_id[:60]}"
         if not 1 <= len(document_id) <= 200:
-            raise _wrong(place, "the id must have 1 to 200 characters")
+            raise wrong(place, "the id must have 1 to 200 characters")
         if not isinstance(document, dict):
-            raise _wrong(place, "must be an object")
+            raise wrong(place, "must be an object")
         documents[document_id] = (
             _text(document, "title", limit=10_000, prefix=f"{place}."),
-            _text(document, "text", limit=10**7, prefix=f"{place}."),
+            _text(document, "text", limit=MAX_TEXT, prefix=f"{place}."),
         )
     return documents
 
@@ -168,16 +171,16 @@ def _documents(raw: dict[str, Any]) -> dict[str, tuple[str, str]]:
 def _text(raw: dict[str, Any], name: str, *, limit: int, prefix: str = "") -> str:
     value = raw.get(name)
     if not isinstance(value, str):
-        raise _wrong(prefix + name, f"must be text, got {value!r:.80}")
+        raise wrong(prefix + name, f"must be text, got {value!r:.80}")
     if len(value) > limit:
-        raise _wrong(prefix + name, f"has {len(value)} characters, the limit is {limit}")
+        raise wrong(prefix + name, f"has {len(value)} characters, the limit is {limit}")
     return value
 
 
 def _integer(raw: dict[str, Any], name: str, *, low: int, high: int) -> int:
     value = raw.get(name)
     if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
-        raise _wrong(name, f"must be a whole number from {low} to {high}, got {value!r:.80}")
+        raise wrong(name, f"must be a whole number from {low} to {high}, got {value!r:.80}")
     return value
 
 
@@ -186,14 +189,14 @@ def _number(raw: dict[str, Any], name: str) -> float | None:
     if value is None:
         return None
     if not isinstance(value, (int, float)) or isinstance(value, bool):
-        raise _wrong(name, f"must be a number, got {value!r:.80}")
+        raise wrong(name, f"must be a number, got {value!r:.80}")
     return float(value)
 
 
 def _time(raw: dict[str, Any]) -> float:
     t = _number(raw, "t")
     if t is None or not 0 <= t <= MAX_TIME:
-        raise _wrong("t", f"must be Unix seconds, got {t!r}")
+        raise wrong("t", f"must be Unix seconds, got {t!r}")
     return t
 
 
@@ -202,16 +205,12 @@ def _object(raw: dict[str, Any], name: str) -> dict[str, Any]:
     if value is None:
         return {}
     if not isinstance(value, dict):
-        raise _wrong(name, f"must be an object, got {value!r:.80}")
+        raise wrong(name, f"must be an object, got {value!r:.80}")
     return value
 
 
 def _listing(raw: dict[str, Any], name: str, *, prefix: str = "") -> list[Any]:
     value = raw.get(name)
     if not isinstance(value, list):
-        raise _wrong(prefix + name, f"must be a list, got {value!r:.80}")
+        raise wrong(prefix + name, f"must be a list, got {value!r:.80}")
     return value
-
-
-def _wrong(place: str, why: str) -> InvalidRequest:
-    return InvalidRequest(f"snapshot: {place} {why}", field=place)

@@ -143,6 +143,11 @@ def at_step(session: Session, run_id: str, *, dataset: str, step: int) -> Snapsh
     return session.scalar(select(Snapshot).where(Snapshot.step == step, *_counting(session, run_id, dataset)))
 
 
+def moment_of(one: Snapshot) -> Moment:
+    """A snapshot without its summary, for keeping beyond the session."""
+    return Moment._make(getattr(one, name) for name in Moment._fields)
+
+
 def at_end(session: Session, run_id: str, *, dataset: str, newest: bool) -> Snapshot | None:
     """The newest or the first snapshot."""
     order = Snapshot.step.desc() if newest else Snapshot.step

@@ -24,10 +24,11 @@ def launch(playwright: Playwright, chromium: Path) -> Browser:
     return playwright.chromium.launch(executable_path=chromium, args=flags)
 
 
-def logged_in(browser: Browser, dashboard: Dashboard) -> BrowserContext:
+def logged_in(browser: Browser, dashboard: Dashboard, *, has_touch: bool = False) -> BrowserContext:
     """A fresh browser profile that has used a login link."""
     context = browser.new_context(
         viewport={"width": 1280, "height": 900},
+        has_touch=has_touch,
         reduced_motion="reduce",  # nothing moves for decoration: sixty drawings a second in software
     )
     context.set_default_timeout(60_000)  # a crowded machine is slow, not wrong

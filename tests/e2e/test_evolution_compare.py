@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import gzip
-import json
 import re
-import urllib.request
 from typing import Any, Final
 
 import pytest
 from playwright.sync_api import Page, expect
 
 from tests.e2e.dashboard import Dashboard
+from tests.e2e.snapshots import upload_to
 
 pytestmark = [pytest.mark.browser, pytest.mark.process]
 
@@ -54,27 +52,14 @@ def content(step: int, story: dict[str, tuple[str, tuple[float, float, float]]])
     }  # fmt: skip
 
 
-def upload(dashboard: Dashboard, run_id: str, snapshot: dict[str, Any]) -> None:
-    """PUT a snapshot with the run's own token, as its supervisor does."""
-    token = dashboard.paths(run_id).token.read_text("ascii").strip()
-    request = urllib.request.Request(  # noqa: S310 - our own server
-        f"{dashboard.url}/api/uplink/runs/{run_id}/snapshots/{snapshot['step']}",
-        method="PUT",
-        data=gzip.compress(json.dumps(snapshot).encode()),
-        headers={"Authorization": f"Bearer {token}", "Content-Type": "application/gzip"},
-    )
-    with urllib.request.urlopen(request, timeout=60) as response:  # noqa: S310
-        assert response.status == 204
-
-
 @pytest.fixture(scope="session")
 def told(dashboard: Dashboard, finished: str) -> tuple[str, str]:
     """Two runs on one dataset: the story, and one where everything is right; the second is the newer."""
     other = dashboard.create_run("stdlib.jsonl", name="the other run", max_steps=1, snapshot_budget=1.0)
     dashboard.wait_for_state(other, "finished", "failed", timeout_s=120)
     for step in STEPS:
-        upload(dashboard, finished, content(step, STORY))
-    upload(dashboard, other, content(1000, dict.fromkeys(STORY, ("111", (0.1, 0.1, 0.1)))))
+        upload_to(dashboard, finished, content(step, STORY))
+    upload_to(dashboard, other, content(1000, dict.fromkeys(STORY, ("111", (0.1, 0.1, 0.1)))))
     return finished, other
 
 

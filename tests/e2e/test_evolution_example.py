@@ -11,16 +11,16 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.e2e.dashboard import Dashboard
-from tests.e2e.example_snapshots import (
+from tests.e2e.snapshots import (
     COMPLETIONS,
+    EXAMPLE_STEPS,
     HOSTILE,
     REFERENCE,
-    STEPS,
     classification,
     language,
     odd,
     retrieval,
-    upload,
+    upload_to,
 )
 from tests.e2e.watched_page import WatchedPage
 from tests.waiting import wait_for
@@ -42,8 +42,8 @@ def uploaded(dashboard: Dashboard) -> str:
         "odd <b>": odd,
     }
     for dataset, make in made.items():
-        for at in range(len(STEPS)):
-            upload(dashboard, run_id, make(dataset, at))
+        for at in range(len(EXAMPLE_STEPS)):
+            upload_to(dashboard, run_id, make(dataset, at))
     return run_id
 
 
@@ -144,7 +144,7 @@ def test_documents_enter_climb_and_leave(page: Page, dashboard: Dashboard, uploa
     expect(chart.locator(".step-chart-words")).to_contain_text("heapq.merge · right · place 1 at step 250")
     page.get_by_test_id("bump-table").locator("summary").click()
     rows = page.get_by_test_id("bump-table").locator("tbody tr")
-    expect(rows).to_have_count(len(STEPS))
+    expect(rows).to_have_count(len(EXAMPLE_STEPS))
     expect(rows.last.locator("td").nth(1)).to_contain_text("★ heapq.merge")
 
 
@@ -213,7 +213,7 @@ def test_a_new_snapshot_comes_in_without_moving_anything(
     page: Page, dashboard: Dashboard, uploaded: str
 ) -> None:
     for at in range(3):
-        upload(dashboard, uploaded, {**retrieval("growing", at), "step": 1000 + at})
+        upload_to(dashboard, uploaded, {**retrieval("growing", at), "step": 1000 + at})
     open_example(page, dashboard, "growing", query="?step=1001")
     expect(page.get_by_test_id("link-state")).to_have_attribute("data-link", "live")
     answers = page.get_by_test_id("answers")
@@ -222,7 +222,7 @@ def test_a_new_snapshot_comes_in_without_moving_anything(
     expect(page.locator(".document-text[open]")).to_have_count(1)
     scrolled = page.evaluate("scrollY")
     assert scrolled > 0
-    upload(dashboard, uploaded, {**retrieval("growing", 4), "step": 1003})
+    upload_to(dashboard, uploaded, {**retrieval("growing", 4), "step": 1003})
     note = page.get_by_test_id("new-snapshot")
     expect(note).to_contain_text("step 1,003")
     expect(page.get_by_test_id("step-slider")).to_have_attribute("max", "3")

@@ -5,14 +5,17 @@ from __future__ import annotations
 import gzip
 import json
 import re
-import urllib.request
+from collections.abc import Iterator
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
-from playwright.sync_api import BrowserContext, Page, expect
+from playwright.sync_api import Browser, BrowserContext, CDPSession, Page, expect
 
+from tests.e2e.chromium import logged_in
 from tests.e2e.dashboard import Dashboard
+from tests.e2e.snapshots import upload_to
 from tests.e2e.watched_page import watch
+from tests.waiting import wait_for
 from trainer.protocol.events import snapshot_name
 
 pytestmark = pytest.mark.browser
@@ -40,6 +43,13 @@ def inked(page: Page) -> int:
         clip={"x": box["x"], "y": box["y"], "width": box["width"], "height": box["height"]}
     )
     return len(picture)
+
+
+def centre(page: Page, selector: str) -> tuple[float, float]:
+    """Middle of the first mark of this kind on the screen; every paint makes the marks anew."""
+    mark = page.locator(f".map-marks {selector}").first
+    box = wait_for(mark.bounding_box, what=f"a mark {selector}")
+    return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
 
 
 def test_the_map_shows_every_example_of_the_newest_step(
@@ -123,12 +133,10 @@ def test_pointing_tells_and_a_click_chooses(page: Page, dashboard: Dashboard, fi
     farthest = max(range(len(frame["x"])), key=lambda row: frame["x"][row] ** 2 + frame["y"][row] ** 2)
     point = found["probes"][farthest]
     open_map(page, dashboard, finished, example=point["example_id"])
-    ring = page.get_by_test_id("map-chosen").bounding_box()
-    assert ring is not None
+    middle = centre(page, ".chosen")
     page.keyboard.press("Escape")
     expect(page.get_by_test_id("map-panel")).to_have_attribute("data-example", "")
     assert "example" not in address_of(page)
-    middle = (ring["x"] + ring["width"] / 2, ring["y"] + ring["height"] / 2)
     page.mouse.move(*middle)
     expect(page.get_by_test_id("map-tip")).to_contain_text(point["text"][:30])
     page.mouse.click(*middle)
@@ -158,6 +166,78 @@ def test_a_phone_sees_all_of_it_without_scrolling_sideways(
         assert page.evaluate("document.documentElement.scrollWidth") <= 390
 
 
+def touch(cdp: CDPSession, kind: str, *fingers: tuple[float, float]) -> None:
+    """What a touch screen tells the browser."""
+    points = [{"x": x, "y": y, "id": number} for number, (x, y) in enumerate(fingers)]
+    cdp.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
+
+
+@pytest.fixture
+def touched(browser: Browser, dashboard: Dashboard, finished: str) -> Iterator[Page]:
+    """The map on a phone with a touch screen, an example chosen and its ten neighbours marked."""
+    context = logged_in(browser, dashboard, has_touch=True)
+    with watch(context) as watched:
+        page = watched.page
+        page.set_viewport_size({"width": 390, "height": 844})
+        probes = dashboard.get(f"/api/evolution/stdlib/map?run={finished}&step=60")["probes"]
+        open_map(page, dashboard, finished, example=probes[5]["example_id"])
+        expect(page.locator(".map-marks .near")).to_have_count(10)
+        page.get_by_test_id("map").scroll_into_view_if_needed()
+        yield page
+    context.close()
+
+
+def middle_of_the_map(page: Page) -> tuple[float, float]:
+    box = page.get_by_test_id("map").bounding_box()
+    assert box is not None
+    return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+
+
+def test_a_finger_moves_the_map_and_a_tap_chooses(touched: Page) -> None:
+    cdp = touched.context.new_cdp_session(touched)
+    (x, y), (before_x, before_y) = middle_of_the_map(touched), centre(touched, ".chosen")
+    panel = touched.get_by_test_id("map-panel")
+    example_id = panel.get_attribute("data-example") or ""
+    scrolled = touched.evaluate("scrollY")
+    touch(cdp, "touchStart", (x, y))
+    for part in (10, 20, 30):
+        touch(cdp, "touchMove", (x + part, y + 2 * part))
+    touch(cdp, "touchEnd")
+    wait_for(
+        lambda: centre(touched, ".chosen") == pytest.approx((before_x + 30, before_y + 60), abs=1.5),
+        what="the map beneath the finger",
+    )
+    assert touched.evaluate("scrollY") == scrolled
+    expect(panel).to_have_attribute("data-example", example_id)  # that was no tap
+
+    place = centre(touched, ".chosen")
+    touched.keyboard.press("Escape")
+    expect(panel).to_have_attribute("data-example", "")
+    touched.touchscreen.tap(*place)
+    expect(panel).to_have_attribute("data-example", example_id)
+
+
+def test_two_fingers_zoom_the_map_around_their_middle(touched: Page) -> None:
+    cdp = touched.context.new_cdp_session(touched)
+    x, y = middle_of_the_map(touched)
+    chosen, near = centre(touched, ".chosen"), centre(touched, ".near")
+    example_id = touched.get_by_test_id("map-panel").get_attribute("data-example") or ""
+    touch(cdp, "touchStart", (x - 40, y))
+    touch(cdp, "touchStart", (x - 40, y), (x + 40, y))
+    for part in (10, 20, 40):
+        touch(cdp, "touchMove", (x - 40 - part, y), (x + 40 + part, y))
+    touch(cdp, "touchEnd")
+
+    def is_twice_as_large() -> bool:
+        wanted = [(x + 2 * (at[0] - x), y + 2 * (at[1] - y)) for at in (chosen, near)]
+        found = [centre(touched, ".chosen"), centre(touched, ".near")]
+        return all(one == pytest.approx(other, abs=3) for one, other in zip(found, wanted, strict=True))
+
+    wait_for(is_twice_as_large, what="the map twice as large")
+    assert touched.evaluate("visualViewport.scale") == 1  # the page itself is not zoomed
+    expect(touched.get_by_test_id("map-panel")).to_have_attribute("data-example", example_id)
+
+
 def test_who_wants_calm_sees_no_motion(profile: BrowserContext, dashboard: Dashboard, finished: str) -> None:
     with watch(profile) as watched:
         page = watched.page
@@ -172,17 +252,7 @@ def upload_again(dashboard: Dashboard, run_id: str, *, of_step: int, as_step: in
     paths = dashboard.paths(run_id)
     content = json.loads(gzip.decompress((paths.snapshots / snapshot_name(of_step)).read_bytes()))
     content |= {"step": as_step, "t": content["t"] + 1}
-    request = urllib.request.Request(  # noqa: S310 - our own server
-        f"{dashboard.url}/api/uplink/runs/{run_id}/snapshots/{as_step}",
-        method="PUT",
-        data=gzip.compress(json.dumps(content).encode()),
-        headers={
-            "Authorization": f"Bearer {paths.token.read_text().strip()}",
-            "Content-Type": "application/gzip",
-        },
-    )
-    with urllib.request.urlopen(request, timeout=30) as response:  # noqa: S310
-        assert response.status < 300
+    upload_to(dashboard, run_id, content)
 
 
 def test_a_new_snapshot_comes_by_itself_and_moves_nobody(

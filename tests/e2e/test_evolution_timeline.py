@@ -13,7 +13,7 @@ from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
 from tests.e2e.chromium import logged_in
 from tests.e2e.dashboard import Dashboard
 from tests.e2e.snapshots import Made, short_run, upload_to
-from tests.e2e.watched_page import watch
+from tests.e2e.watched_page import WatchedPage, watch
 
 pytestmark = pytest.mark.browser
 STEPS = [0, 10, 25, 50, 100, 250, 500]
@@ -210,6 +210,57 @@ def test_the_list_sorts_searches_and_exists_only_where_one_looks(
     page.locator("#search").fill("number 123?")
     expect(page.locator("#shown")).to_have_text("1 of 600 examples")
     expect(row(page, 123)).to_be_visible()
+
+
+def test_the_search_finds_what_was_answered_and_an_example_leads_on_in_the_list(
+    page: Page, dashboard: Dashboard, run: str
+) -> None:
+    def found_first(document: int, step: int) -> list[str]:
+        index = STEPS.index(step)
+        firsts = [n if MADE.is_right(n, index) else (n + 1 + index) % 600 for n in range(600)]
+        return [f"ex_{n:05d}" for n, first in enumerate(firsts) if f"{first}".startswith(str(document))]
+
+    page.goto(address(dashboard, "?step=100"))
+    page.locator("#search").fill("TEXT 12")
+    expect(page.locator("#shown")).to_have_text(f"{len(found_first(12, 100))} of 600 examples")
+    page.locator("#sort").select_option("-loss")
+    expect(page).to_have_url(re.compile("sort=-loss"))
+    page.goto(page.url.replace("step=100", "step=10"))
+    ids = [
+        one["example_id"]
+        for one in dashboard.get(
+            f"/api/evolution/{quote(MADE.dataset)}/examples?step=10&q=text%2012&sort=-loss"
+        )["examples"]
+    ]
+    assert sorted(ids) == found_first(12, 10) != found_first(12, 100)
+    expect(page.locator("#shown")).to_have_text(f"{len(ids)} of 600 examples")
+    expect(rows(page).nth(1)).to_have_attribute("data-example", ids[1])
+    rows(page).nth(1).click()
+    expect(page.get_by_test_id("example-id")).to_have_text(ids[1])
+    expect(page.get_by_test_id("example-place")).to_have_text(f"2 of {len(ids)}")
+    page.locator("#next-example").click()
+    for place in (2, 1, 0):
+        expect(page.get_by_test_id("example-id")).to_have_text(ids[place])
+        expect(page.get_by_test_id("example-place")).to_have_text(f"{place + 1} of {len(ids)}")
+        page.keyboard.press("k")
+    expect(page.locator("#previous-example")).to_have_attribute("aria-disabled", "true")
+    page.keyboard.press("End")
+    expect(page.get_by_test_id("step-number")).to_have_text("500")
+    expect(page.get_by_test_id("example-place")).to_have_text(f"1 of {len(ids)}")
+    page.locator("#back").click()
+    expect_step(page, 500)
+    expect(page.locator("#search")).to_have_value("TEXT 12")
+    expect(page.locator("#sort")).to_have_value("-loss")
+
+
+def test_a_list_that_is_gone_does_not_hide_the_example(
+    watched: WatchedPage, dashboard: Dashboard, run: str
+) -> None:
+    watched.may_lose_its_server = True  # a 404 is written to the console too
+    page = watched.page
+    for search in ("?category=learned&q=nowhere", "?filter=correct&at=60"):  # not in it; no such step
+        page.goto(address(dashboard, f"/examples/ex_00003{search}"))
+        expect(page.get_by_test_id("example-place")).to_have_text("4 of 600")
 
 
 def test_the_keyboard_walks_through_the_rows_and_opens_one(

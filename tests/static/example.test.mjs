@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { indexOfStep, pagesOf, readView, writeView } from "../../static/js/pages/example/address.js";
+import { exampleAddress, indexOfStep, listAddress, readView, writeView } from "../../static/js/lib/example_address.js";
 import { differentBefore, foldAnswers, saidWhen, spanWords, timesWords } from "../../static/js/pages/example/answers.js";
+import { listAsked, readAddress } from "../../static/js/lib/evolution_address.js";
 import { bumpLines, exchange } from "../../static/js/pages/example/bump_lines.js";
-import { condensed, kept } from "../../static/js/pages/example/diff_view.js";
-import { beginning, visible } from "../../static/js/pages/example/long_text.js";
+import { condensed, kept } from "../../static/js/lib/diff_view.js";
+import { beginning, visible } from "../../static/js/lib/long_text.js";
 import { probabilityOf, readTrajectory, taskOf } from "../../static/js/pages/example/reading.js";
 import { ribbonBands } from "../../static/js/pages/example/ribbon_bands.js";
 import { indexAt, labelled, linearScale, rankScale, shortStep } from "../../static/js/pages/example/scales.js";
@@ -101,7 +102,9 @@ test("tokens are compared only where the reference was cut the same way", () => 
 test("what became of an example is a sentence", () => {
   const points = read([{ loss: 2 }, { exact_match: true, loss: 1 }, { loss: 1.5 }]);
   const base = { learned_at: null, flips: 2, num_forgotten: 1 };
-  assert.equal(whatBecame({ ...base, category: "forgotten" }, points), "Right until step 10, forgotten at step 20 and wrong ever since.");
+  assert.equal(whatBecame({ ...base, category: "forgotten" }, points), "Right at step 10 only, wrong ever since.");
+  const longer = read([{ exact_match: true }, { exact_match: true }, {}]);
+  assert.equal(whatBecame({ ...base, category: "forgotten" }, longer), "Right until step 10, forgotten at step 20 and wrong ever since.");
   const right = read([{}, { exact_match: true }]);
   assert.equal(whatBecame({ category: "learned", learned_at: 10, flips: 1, num_forgotten: 0 }, right), "Learned at step 10 and right ever since.");
   assert.equal(whatBecame({ category: "learned", learned_at: 10, flips: 1, num_forgotten: 2 }, right), "Learned at step 10 and right ever since, after having been forgotten twice.");
@@ -129,11 +132,27 @@ test("a change far from all that stayed is shown without it", () => {
 });
 
 test("an address says which snapshot of which run", () => {
-  assert.deepEqual(readView("?run=r1&step=50"), { run: "r1", step: 50 });
-  assert.deepEqual(readView("?step=-1&run="), { run: null, step: null });
-  assert.equal(writeView({ run: "r 1", step: 0 }), "?run=r+1&step=0");
-  assert.equal(pagesOf("a/b c<"), "/evolution/a/b%20c%3C");
+  assert.deepEqual(readView("?run=r1&step=50"), { run: "r1", step: 50, list: null });
+  assert.deepEqual(readView("?step=-1&run="), { run: null, step: null, list: null });
+  assert.equal(writeView({ run: "r 1", step: 0, list: null }), "?run=r+1&step=0");
   assert.deepEqual([null, 0, 15, 20, 99, 5].map((step) => indexOfStep([10, 20, 30], step)), [2, 0, 0, 1, 2, 0]);
+});
+
+test("an address carries the list one came from, and leads back to it at the step on screen", () => {
+  const list = { category: "forgotten", group: "a/b&c", q: "open file", sort: "-loss", filter: "incorrect", step: 100 };
+  const view = { run: "r1", step: 250, list };
+  const address = exampleAddress("a b", "x/y", view);
+  assert.match(address, /^\/evolution\/a%20b\/examples\/x%2Fy\?run=r1&step=250&.*at=100$/);
+  assert.deepEqual(readView(address.slice(address.indexOf("?"))), view);
+  assert.equal(listAddress("a b", view), "/evolution/a%20b?run=r1&step=250&filter=incorrect&category=forgotten&group=a%2Fb%26c&q=open+file&sort=-loss");
+  assert.equal(listAddress("d", { run: null, step: null, list: null }), "/evolution/d");
+});
+
+test("a list is of a step where its examples or their order depend on one", () => {
+  const view = readAddress("?run=r");
+  assert.equal(listAsked(view, 50).step, null);
+  for (const part of [{ q: "x" }, { filter: /** @type {const} */ ("correct") }, { sort: "-rank" }]) assert.equal(listAsked({ ...view, ...part }, 50).step, 50);
+  assert.deepEqual(listAsked({ ...view, sort: "learned_at" }, 50), { category: "", group: "", q: "", sort: "learned_at", filter: null, step: null });
 });
 
 test("axes have round ticks and never more labels than fit", () => {

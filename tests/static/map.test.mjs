@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { readMapAddress, writeMapAddress } from "../../static/js/lib/map_address.js";
 import { MOST_CLASSES, classesOf, colouringsOf, foundPoint } from "../../static/js/lib/map_classes.js";
-import { between, eased, fitView, keptSigns, mirrored, nearestPoint, placesOf, pointSize, toScreen, zoomedAt } from "../../static/js/lib/map_geometry.js";
+import { between, eased, fitView, keptSigns, mirrored, nearestPoint, pinched, placesOf, pointSize, toScreen, zoomedAt } from "../../static/js/lib/map_geometry.js";
 
 const view = fitView([[-1, 1], [-2, 2]], 400, 300, 10);
 
@@ -25,6 +25,12 @@ test("what is under the pointer stays there while one looks closer", () => {
   const [x, y] = toScreen(closer, place[0], place[1]);
   assert.ok(Math.abs(x - 120) < 1e-9 && Math.abs(y - 80) < 1e-9);
   assert.equal(closer.scale, 3 * view.scale);
+});
+
+test("two fingers move the map with their middle and enlarge it as far as they part", () => {
+  assert.deepEqual(pinched([[0, 0], [100, 0]], [[-50, 10], [150, 10]]), { dx: 0, dy: 10, factor: 2, middle: [50, 10] });
+  const still = pinched([[30, 40], [30, 40]], [[30, 40], [30, 40]]); // both in one place
+  assert.deepEqual([still.factor, still.dx, still.dy], [1, 0, 0]);
 });
 
 test("the nearest point within reach is found, and none beyond", () => {

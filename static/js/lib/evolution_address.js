@@ -47,6 +47,24 @@ export function writeAddress({ run, step, filter, category, group, q, sort, play
   return text ? `?${text}` : "";
 }
 
+/**
+ * The list somebody looks at, as the API is asked for it: which examples, in which order.
+ * @typedef {object} ListAsked
+ * @property {string} category @property {string} group @property {string} q @property {string} sort
+ * @property {string | null} filter @property {number | null} step what the rest is of, where it depends on a step
+ */
+
+/** @param {EvolutionView} view @param {number} step the one on screen @returns {ListAsked} */
+export function listAsked({ filter, category, group, q, sort }, step) {
+  const isOfOneStep = filter !== "all" || q !== "" || isOfStep(sort);
+  return { category, group, q, sort, filter: filter === "all" ? null : filter, step: isOfOneStep ? step : null };
+}
+
+/** Whether an order depends on the chosen step. @param {string} sort */
+export function isOfStep(sort) {
+  return /^-?(loss|similarity|rank)$/.test(sort);
+}
+
 /** The step after a move along the timeline; stays at the ends. @param {number[]} steps @param {number} step @param {number} by */
 export function neighbourStep(steps, step, by) {
   const index = steps.indexOf(step);

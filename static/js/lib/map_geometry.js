@@ -5,6 +5,7 @@
  * Places are flat: x0, y0, x1, y1, ….  On the screen y grows downwards.
  *
  * @typedef {{scale: number, x: number, y: number}} View screen x = x + scale · place x, screen y = y − scale · place y
+ * @typedef {[number, number]} Place in pixels, x to the right and y down
  * @typedef {[[number, number], [number, number]]} Bounds least and largest x, least and largest y
  */
 
@@ -23,6 +24,17 @@ export function toScreen(view, x, y) {
 /** The view larger by `factor`; what is at this place of the screen stays there. @param {View} view @param {number} factor @param {number} screenX @param {number} screenY @returns {View} */
 export function zoomedAt(view, factor, screenX, screenY) {
   return { scale: view.scale * factor, x: screenX + (view.x - screenX) * factor, y: screenY + (view.y - screenY) * factor };
+}
+
+/**
+ * What two fingers have done: how their middle went, and how much farther from each other they are now.
+ * @param {[Place, Place]} before @param {[Place, Place]} now
+ */
+export function pinched(before, now) {
+  const apart = (/** @type {[Place, Place]} */ [[ax, ay], [bx, by]]) => Math.max(1, Math.hypot(ax - bx, ay - by));
+  const middleOf = (/** @type {[Place, Place]} */ [[ax, ay], [bx, by]]) => /** @type {Place} */ ([(ax + bx) / 2, (ay + by) / 2]);
+  const [from, middle] = [middleOf(before), middleOf(now)];
+  return { dx: middle[0] - from[0], dy: middle[1] - from[1], factor: apart(now) / apart(before), middle };
 }
 
 /**

@@ -3,24 +3,19 @@
 import { get, query } from "./api.js";
 import { fill, h } from "./dom.js";
 
-/** @param {string} dataset */
+/** A dataset's name is one part of an address, whatever it holds. @param {string} dataset */
 export function apiPath(dataset) {
-  return `/api/evolution/${inPath(dataset)}`;
+  return `/api/evolution/${encodeURIComponent(dataset)}`;
 }
 
 /** @param {string} dataset */
 export function datasetPage(dataset) {
-  return `/evolution/${inPath(dataset)}`;
+  return `/evolution/${encodeURIComponent(dataset)}`;
 }
 
 /** @param {string} dataset @param {string} exampleId @param {Record<string, any>} fields */
 export function examplePath(dataset, exampleId, fields) {
-  return `/evolution/${inPath(dataset)}/examples/${encodeURIComponent(exampleId)}${query(fields)}`;
-}
-
-/** @param {string} dataset */
-function inPath(dataset) {
-  return dataset.split("/").map(encodeURIComponent).join("/");
+  return `${datasetPage(dataset)}/examples/${encodeURIComponent(exampleId)}${query(fields)}`;
 }
 
 /**

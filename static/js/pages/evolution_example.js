@@ -1,10 +1,10 @@
 // @ts-check
 import { get, query } from "../lib/api.js";
 import { fill, find, h, pageJson, setText } from "../lib/dom.js";
+import { indexOfStep, readView, writeView } from "../lib/example_address.js";
 import { formatCount } from "../lib/format.js";
 import { apiPath, carryRun, examplePath, fillRuns, runsOf } from "../lib/run_choice.js";
 import { openShell, toastError } from "../lib/shell.js";
-import { indexOfStep, readView, writeView } from "./example/address.js";
 import { AnswersList } from "./example/answers_list.js";
 import { Curves } from "./example/curves.js";
 import { drawLinks, drawTexts, drawVerdict } from "./example/head.js";
@@ -47,7 +47,7 @@ function mark(index) {
   curves.mark(index);
   panel?.mark(points, index);
   answers.mark(index);
-  drawLinks(dataset, example, { run: view.run, step: points[index].step });
+  drawLinks(dataset, example, { ...view, step: points[index].step });
   if (index === points.length - 1) find("#new-snapshot", HTMLElement).hidden = true;
 }
 
@@ -55,10 +55,16 @@ function mark(index) {
 async function load() {
   const mine = ++asked;
   try {
-    const found = await get(`${apiPath(dataset)}/examples/${encodeURIComponent(exampleId)}${query({ run: view.run })}`);
+    const found = await get(`${apiPath(dataset)}/examples/${encodeURIComponent(exampleId)}${query({ run: view.run, ...view.list })}`);
     if (mine === asked) show(found);
   } catch (error) {
-    if (mine === asked) showNothing(/** @type {any} */ (error));
+    if (mine !== asked) return;
+    if (view.list === null) {
+      showNothing(/** @type {any} */ (error));
+      return;
+    }
+    view.list = null; // it may be of a step that is gone; the example is not
+    void load();
   }
 }
 

@@ -5,6 +5,7 @@ import { formatCount, formatPercent } from "../lib/format.js";
 import { readMapAddress, writeMapAddress } from "../lib/map_address.js";
 import { classesOf, colouringsOf, foundPoint } from "../lib/map_classes.js";
 import { keptSigns, mirrored, placesOf } from "../lib/map_geometry.js";
+import { apiPath, examplePath, fillRuns, runsOf } from "../lib/run_choice.js";
 import { openShell, segments, toastError } from "../lib/shell.js";
 import { Cloud } from "./evolution_map/cloud.js";
 import { Frames } from "./evolution_map/frames.js";
@@ -16,8 +17,7 @@ const COLOURINGS = { label: "Label", group: "Group", correct: "Right or wrong", 
 
 /** @type {string} */
 const dataset = pageJson("dataset-json");
-const slashed = dataset.split("/").map(encodeURIComponent).join("/");
-const path = `/api/evolution/${slashed}`;
+const path = apiPath(dataset);
 const live = openShell();
 const calm = matchMedia("(prefers-reduced-motion: reduce)");
 let view = readMapAddress(location.search);
@@ -41,7 +41,7 @@ const player = new Player(
 const panel = new Panel(find("#map-panel", HTMLElement), {
   choose: (id) => choose(frames.points.findIndex((point) => point.example_id === id)),
   close: () => choose(-1),
-  address: (id) => `/evolution/${slashed}/examples/${encodeURIComponent(id)}${query({ run: view.run, step: shown?.step })}`,
+  address: (id) => examplePath(dataset, id, { run: view.run, step: shown?.step }),
 });
 const colouring = find("#map-colour", HTMLElement);
 const pressColour = segments(colouring, "colour", (colour) => {
@@ -225,13 +225,7 @@ async function showChosen() {
 }
 
 async function loadRuns() {
-  const choice = find("#run-choice", HTMLSelectElement);
-  const [{ datasets }, { runs }] = await Promise.all([get("/api/evolution/datasets"), get(`/api/runs${query({ limit: 1000 })}`)]);
-  const ids = datasets.find((/** @type {any} */ one) => one.name === dataset)?.runs ?? [];
-  const names = new Map(runs.map((/** @type {any} */ run) => [run.id, run.name]));
-  fill(choice, ids.map((/** @type {string} */ id, /** @type {number} */ index) => h("option", { value: id, text: `${names.get(id) ?? id}${index === 0 ? " (newest)" : ""}` })));
-  choice.hidden = ids.length < 1;
-  choice.value = view.run ?? ids[0] ?? "";
+  fillRuns(find("#run-choice", HTMLSelectElement), await runsOf(dataset), view.run);
 }
 
 /** A new snapshot: it is shown when the newest is being followed, else only told of. */

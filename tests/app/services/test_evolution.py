@@ -126,6 +126,52 @@ def test_one_example_is_followed_through_all_steps(evolution: Evolution) -> None
     assert "ex_000" in (caught.value.hint or "")
 
 
+def test_the_search_finds_what_was_answered_at_the_step(evolution: Evolution) -> None:
+    def ids(q: str, **asked: Any) -> list[str]:
+        listed = evolution.examples("python_docs", q=q, **asked)["examples"]
+        if "step" in asked:  # a snapshot is searched as the list is
+            step = asked.pop("step")
+            assert evolution.snapshot("python_docs", step, q=q, **asked)["total"] == len(listed)
+        return [one["example_id"] for one in listed]
+
+    assert ids("not it", step=0) == ["ex_0001"]  # the text of the first document
+    assert ids("ANOTHER", step=0) == ["ex_0001"]  # its title
+    assert ids("not it", step=50) == []
+    assert ids("not it") == ids("not it", step=100) == ["ex_0002"]
+    assert ids("not it", step=0, filter="correct") == []
+    assert ids("query 1", step=50) == ["ex_0001"]  # what was asked, as ever
+    assert ids("score") == []  # names of fields are no answers
+    assert evolution.examples("python_docs", q="not it", step=0)["counts"]["learned"] == 1
+
+
+def test_a_snapshot_that_is_taken_again_is_searched_anew(store: Store, ingest: Ingest) -> None:
+    store_running(store)
+    texts = snapshot_content(10, task="script", outputs=[{"text": "Straße"}, {"text": "b"}])
+    ingest.accept_snapshot("run-1", gzip.compress(json.dumps(texts).encode()))
+    evolution = Evolution(store)
+    assert evolution.examples("python_docs", q="STRASSE")["total"] == 1
+    again = {**texts, "attempt": 2, "outputs": [{"text": "a"}, {"text": "b"}]}
+    ingest.accept_snapshot("run-1", gzip.compress(json.dumps(again).encode()))
+    assert evolution.examples("python_docs", q="strasse")["total"] == 0
+
+
+def test_an_example_has_its_neighbours_in_the_list_one_came_from(evolution: Evolution) -> None:
+    def beside(example_id: str, **asked: Any) -> tuple[str | None, str | None, int, int]:
+        found = evolution.example("python_docs", example_id, **asked)
+        return found["previous"], found["next"], found["place"], found["total"]
+
+    assert beside("ex_0001") == ("ex_0000", "ex_0002", 1, 3)
+    assert beside("ex_0001", sort="-loss", step=0) == (None, "ex_0000", 0, 3)  # 9, 1, 1
+    assert beside("ex_0002", sort="-loss") == (None, "ex_0000", 0, 3)  # 1, 1, 4
+    assert beside("ex_0001", category="learned") == ("ex_0000", None, 1, 2)
+    assert beside("ex_0000", filter="correct", step=0) == (None, "ex_0002", 0, 2)
+    assert beside("ex_0001", q="query 1") == (None, None, 0, 1)
+    assert beside("ex_0001", group="g1") == (None, None, 0, 1)
+    assert beside("ex_0001", category="forgotten") == ("ex_0000", "ex_0002", 1, 3)  # it is not in that list
+    with pytest.raises(InvalidRequest, match="category"):
+        beside("ex_0001", category="odd")
+
+
 def test_two_steps_are_compared(evolution: Evolution) -> None:
     found = evolution.compare("python_docs", "first", "latest")
     assert found["counts"] == {"fixed": 1, "broken": 1, "still_right": 1, "still_wrong": 0}

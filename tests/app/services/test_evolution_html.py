@@ -61,7 +61,7 @@ def evolution(store: Store, tmp_path: object) -> Evolution:
         for name in ("input", "expected_output", "model_output", "example_id"):
             content["examples"][0][name] = ATTACK[:190]
         write_file(root, step, content)
-    import_tree(store, root / "toy", dataset=f"toy {ATTACK[:60]}")
+    import_tree(store, root / "toy", dataset=f"toy {ATTACK[:60]}".replace("/", "|"))
     return Evolution(store)
 
 

@@ -58,9 +58,9 @@ def test_a_tree_becomes_a_finished_run_per_dataset(store: Store, tree: Path) -> 
 
 
 def test_the_folder_of_one_dataset_may_be_named_anew(store: Store, tree: Path) -> None:
-    (outcome,) = import_tree(store, tree / "toy", dataset="a/b <i>")
-    assert (outcome.dataset, outcome.result) == ("a/b <i>", Result.IMPORTED)
-    assert Evolution(store).snapshot("a/b <i>", 10)["summary"]["correct"] == 2
+    (outcome,) = import_tree(store, tree / "toy", dataset="a, b <i>")
+    assert (outcome.dataset, outcome.result) == ("a, b <i>", Result.IMPORTED)
+    assert Evolution(store).snapshot("a, b <i>", 10)["summary"]["correct"] == 2
     write_tree(tree, "second")
     with pytest.raises(InvalidRequest, match="2 datasets"):
         import_tree(store, tree, dataset="one name")

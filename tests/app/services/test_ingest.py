@@ -348,7 +348,7 @@ def broken_snapshots() -> list[tuple[str, dict[str, Any]]]:
         ("columns.rank[1]", {"columns": {**columns, "rank": [1, "second"]}}),
         ("outputs", {"outputs": []}),
         ("outputs[1]", {"outputs": [{}, 5]}),
-        ("outputs[0].top", {"outputs": [{"top": ["d0"]}, {}]}),
+        ("outputs[0].top[0]", {"outputs": [{"top": ["d0"]}, {}]}),
         ("documents.d0", {"documents": {"d0": "text"}}),
         ("documents.d0.text", {"documents": {"d0": {"title": "t"}}}),
         ("probes.examples", {"probes": {"examples": []}}),

@@ -1,6 +1,8 @@
 // @ts-check
+import { diffText } from "../../lib/diff_view.js";
 import { h, icon } from "../../lib/dom.js";
 import { formatNumber } from "../../lib/format.js";
+import { visible } from "../../lib/long_text.js";
 import { diffWords } from "../../lib/text_diff.js";
 import { signed } from "./comparison.js";
 
@@ -36,12 +38,11 @@ function answers(from, to) {
   if (from.top) {
     return h("div", { class: "compared-answers" }, passage("Found first before", before, verdict(from.exact_match)), passage("Found first after", after, verdict(to.exact_match)));
   }
-  const pieces = diffWords(before, after).map(({ kind, text }) => (kind === "same" ? text : h(kind === "added" ? "ins" : "del", { text })));
   return h(
     "div",
     { class: "passage" },
     h("h3", {}, "Answer, ", verdict(from.exact_match), " before, ", verdict(to.exact_match), " after"),
-    h("p", { class: "passage-text diff", dataset: { testid: "diff" } }, pieces.length > 0 ? pieces : "(nothing)"),
+    diffText(diffWords(before, after), "passage-text"),
   );
 }
 
@@ -57,7 +58,7 @@ function verdict(right) {
 
 /** @param {string} word @param {string} text @param {HTMLElement} [mark] */
 function passage(word, text, mark) {
-  return h("div", { class: "passage" }, h("h3", {}, word, mark ? [" ", mark] : null), h("p", { class: "passage-text", text }));
+  return h("div", { class: "passage" }, h("h3", {}, word, mark ? [" ", mark] : null), h("p", { class: "passage-text", dir: "auto", text: visible(text) }));
 }
 
 /** @param {string} word @param {any} before @param {any} after @param {string | null} by @param {number | null} change less is better */

@@ -1,11 +1,11 @@
 // @ts-check
 import { get, query } from "../../lib/api.js";
+import { listAsked } from "../../lib/evolution_address.js";
 import { latestOnly } from "../../lib/latest_only.js";
 import { Answers } from "./answers.js";
 import { Listing } from "./listing.js";
 import { ExampleRowView } from "./row.js";
 import { RowWindow } from "./row_window.js";
-import { isOfStep } from "./task_words.js";
 
 const FIRST_SIGHT = 19; // rows asked for before anybody knows how many fit
 
@@ -112,15 +112,9 @@ export class ListView {
     this.#position = null;
   }
 
-  /** What is asked of the server; the step only where the rows or their order depend on it. */
+  /** What is asked of the server. */
   #fields() {
-    if (this.#view === null) return null;
-    const { filter, category, group, q, sort } = this.#view;
-    const needsStep = filter !== "all" || isOfStep(sort);
-    return {
-      run: this.#run, category, group, q, sort, texts: "short",
-      filter: filter === "all" ? null : filter, step: needsStep ? this.#step : null,
-    };
+    return this.#view === null ? null : { run: this.#run, texts: "short", ...listAsked(this.#view, this.#step) };
   }
 
   /** @param {number} step @param {number[]} indices */
@@ -154,8 +148,9 @@ export class ListView {
       return;
     }
     const steps = this.listing.facts?.steps ?? [];
+    const list = this.#view === null ? null : listAsked(this.#view, this.#step);
     row.show(example, {
-      dataset: this.owner.dataset, run: this.#run, step: this.#step,
+      dataset: this.owner.dataset, run: this.#run, step: this.#step, list,
       place: steps.indexOf(this.#step), answer: this.answers.at(this.#step, example.index),
     });
   }

@@ -1,7 +1,7 @@
 // @ts-check
 import { h, icon, setText } from "../../lib/dom.js";
 import { formatCount, formatNumber, formatPercent } from "../../lib/format.js";
-import { examplePath } from "../../lib/run_choice.js";
+import { exampleAddress } from "../../lib/example_address.js";
 import { shortText } from "../../lib/shown_text.js";
 import { fateWords } from "./categories.js";
 import { Trail } from "./trail.js";
@@ -62,12 +62,12 @@ export class ExampleRowView {
 
   /**
    * @param {import("./listing.js").ExampleRow} example
-   * @param {{dataset: string, run: string, step: number, place: number, answer: any}} at
+   * @param {{dataset: string, run: string, step: number, list: import("../../lib/evolution_address.js").ListAsked | null, place: number, answer: any}} at
    *   `place` of the step among the steps of the trail; `answer` null while it is on its way
    */
-  show(example, { dataset, run, step, place, answer }) {
+  show(example, { dataset, run, step, list, place, answer }) {
     if (example !== this.#shown) this.#showExample(example);
-    this.link.setAttribute("href", examplePath(dataset, example.example_id, { run, step }));
+    this.link.setAttribute("href", exampleAddress(dataset, example.example_id, { run, step, list }));
     this.#trail.mark(place);
     const loss = answer ? answer.loss : (example.trail[place] ?? null);
     setText(this.#loss, `loss ${formatNumber(loss, 3)}`);

@@ -1,5 +1,6 @@
 // @ts-check
 /** What the page calls things, by the kind of task its examples are of.  Pure. */
+import { isOfStep } from "../../lib/evolution_address.js";
 import { formatNumber, formatPercent } from "../../lib/format.js";
 
 /** @typedef {{word: string, orders: [string, string][]}} OrderGroup */
@@ -34,11 +35,6 @@ export function ordersOf(task) {
     { word: "At this step", orders: [["-loss", "Highest loss"], ["loss", "Lowest loss"], ...(OWN_ORDERS[task] ?? TEXT_ORDERS)] },
     { word: "Over the training", orders: HISTORY_ORDERS },
   ];
-}
-
-/** Whether an order depends on the chosen step. @param {string} sort */
-export function isOfStep(sort) {
-  return /^-?(loss|similarity|rank)$/.test(sort);
 }
 
 /** Whether an order stays as it is when a new snapshot comes. @param {string} sort */

@@ -5,6 +5,7 @@ import { OTHERS } from "../../lib/map_classes.js";
 import { openPainter } from "../../lib/point_painter.js";
 import { onThemeChange } from "../../lib/theme.js";
 import { colourOf } from "./colours.js";
+import { Gestures } from "./gestures.js";
 
 const MOVE_MS = 520;
 const REACH = 14;
@@ -48,7 +49,14 @@ export class Cloud {
       this.#recolour();
       this.refresh();
     });
-    this.#listen();
+    new Gestures(this.canvas, {
+      pan: (dx, dy) => this.pan(dx, dy),
+      zoom: (factor, x, y) => this.zoom(factor, x, y),
+      point: (x, y) => this.#point(x, y),
+      press: (x, y) => told.choose(this.#pointAt(x, y)),
+      leave: () => this.#tell(-1),
+    });
+    this.canvas.addEventListener("dblclick", () => this.reset());
   }
 
   /**
@@ -97,6 +105,13 @@ export class Cloud {
     if (width === 0) return;
     this.#view = fitView(this.#bounds, width, height, MARGIN);
     this.#fitted = this.#view.scale;
+    this.refresh();
+  }
+
+  /** Along with a hand, in pixels. @param {number} dx @param {number} dy */
+  pan(dx, dy) {
+    if (this.#view === null) return;
+    this.#view = { ...this.#view, x: this.#view.x + dx, y: this.#view.y + dy };
     this.refresh();
   }
 
@@ -168,53 +183,17 @@ export class Cloud {
     return toScreen(/** @type {any} */ (this.#view), along(2 * index), along(2 * index + 1));
   }
 
-  /** @param {PointerEvent | MouseEvent} event */
-  #pointAt(event) {
+  /** @param {number} x @param {number} y on the screen */
+  #pointAt(x, y) {
     if (this.#view === null) return -1;
-    const box = this.canvas.getBoundingClientRect();
-    return nearestPoint(between(this.#from, this.#to, eased(this.#t)), this.#view, event.clientX - box.left, event.clientY - box.top, REACH);
+    return nearestPoint(between(this.#from, this.#to, eased(this.#t)), this.#view, x, y, REACH);
   }
 
-  #listen() {
-    /** @type {{x: number, y: number, far: boolean} | null} */
-    let held = null;
-    let hovered = -1;
-    const point = (/** @type {PointerEvent} */ event) => {
-      hovered = this.#pointAt(event);
-      this.canvas.classList.toggle("is-over-point", hovered >= 0);
-      this.#tell(hovered);
-    };
-    this.canvas.addEventListener("pointerdown", (event) => {
-      if (event.button !== 0) return;
-      held = { x: event.clientX, y: event.clientY, far: false };
-      if (event.pointerType === "mouse") this.canvas.setPointerCapture(event.pointerId);
-    });
-    this.canvas.addEventListener("pointermove", (event) => {
-      if (held === null) return point(event);
-      const [dx, dy] = [event.clientX - held.x, event.clientY - held.y];
-      if (!held.far && Math.hypot(dx, dy) < 4) return undefined;
-      if (this.#view !== null && event.pointerType === "mouse") this.#view = { ...this.#view, x: this.#view.x + dx, y: this.#view.y + dy };
-      held = { x: event.clientX, y: event.clientY, far: true };
-      this.#tell(-1);
-      this.refresh();
-      return undefined;
-    });
-    this.canvas.addEventListener("pointerup", (event) => {
-      if (held !== null && !held.far) this.told.choose(this.#pointAt(event));
-      held = null;
-    });
-    this.canvas.addEventListener("pointercancel", () => (held = null));
-    this.canvas.addEventListener("pointerleave", () => this.#tell(-1));
-    this.canvas.addEventListener("dblclick", () => this.reset());
-    this.canvas.addEventListener(
-      "wheel",
-      (event) => {
-        event.preventDefault();
-        const box = this.canvas.getBoundingClientRect();
-        this.zoom(Math.exp(-event.deltaY / 400), event.clientX - box.left, event.clientY - box.top);
-      },
-      { passive: false },
-    );
+  /** @param {number} x @param {number} y on the screen */
+  #point(x, y) {
+    const index = this.#pointAt(x, y);
+    this.canvas.classList.toggle("is-over-point", index >= 0);
+    this.#tell(index);
   }
 
   /** @param {number} index of the point that is pointed at */

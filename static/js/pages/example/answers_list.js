@@ -3,8 +3,8 @@ import { fill, h, icon } from "../../lib/dom.js";
 import { formatCount, formatPercent } from "../../lib/format.js";
 import { segments } from "../../lib/shell.js";
 import { differentBefore, foldAnswers, spanWords, timesWords } from "./answers.js";
-import { diffView } from "./diff_view.js";
-import { longText, visible } from "./long_text.js";
+import { diffView } from "../../lib/diff_view.js";
+import { longText, visible } from "../../lib/long_text.js";
 import { pointWords } from "./words.js";
 
 const AT_ONCE = 40;

@@ -3,7 +3,7 @@ import { h, svg } from "../../lib/dom.js";
 import { formatCount, formatNumber } from "../../lib/format.js";
 import { bumpLines } from "./bump_lines.js";
 import { StepChart } from "./step_chart.js";
-import { visible } from "./long_text.js";
+import { visible } from "../../lib/long_text.js";
 
 const ROOM_FOR_ENDS = 9;
 const TITLE_LENGTH = 90;

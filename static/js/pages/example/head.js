@@ -1,10 +1,9 @@
 // @ts-check
 /** Who the example is and what became of it. */
 import { fill, find, h, setText } from "../../lib/dom.js";
+import { exampleAddress, listAddress } from "../../lib/example_address.js";
 import { formatCount, formatNumber, formatPercent } from "../../lib/format.js";
-import { examplePath } from "../../lib/run_choice.js";
-import { pagesOf, writeView } from "./address.js";
-import { longText } from "./long_text.js";
+import { longText } from "../../lib/long_text.js";
 import { categoryWord, whatBecame } from "./words.js";
 
 /** @typedef {import("./reading.js").Point} Point */
@@ -40,16 +39,17 @@ function factsOf({ flips, num_forgotten: forgotten, confidence, variability }, p
   return facts;
 }
 
-/** Back to the list and on to the neighbours, at the same step. @param {string} dataset @param {any} example @param {import("./address.js").ExampleView} view */
-export function drawLinks(dataset, { previous, next }, view) {
-  find("#back", HTMLAnchorElement).href = `${pagesOf(dataset)}${writeView(view)}`;
+/** Back to the list and on to the neighbours in it, at the same step. @param {string} dataset @param {any} example @param {import("../../lib/example_address.js").ExampleView} view */
+export function drawLinks(dataset, { previous, next, place, total }, view) {
+  find("#back", HTMLAnchorElement).href = listAddress(dataset, view);
+  setText(find("#example-place"), `${formatCount(place + 1)} of ${formatCount(total)}`);
   for (const [selector, id] of /** @type {[string, string | null][]} */ ([["#previous-example", previous], ["#next-example", next]])) {
     const link = find(selector, HTMLAnchorElement);
     if (id === null || id === undefined) {
       link.removeAttribute("href");
       link.setAttribute("aria-disabled", "true");
     } else {
-      link.href = examplePath(dataset, id, view);
+      link.href = exampleAddress(dataset, id, view);
       link.removeAttribute("aria-disabled");
     }
   }

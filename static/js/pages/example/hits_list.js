@@ -2,7 +2,7 @@
 import { fill, h, icon } from "../../lib/dom.js";
 import { formatCount, formatNumber } from "../../lib/format.js";
 import { exchange } from "./bump_lines.js";
-import { visible } from "./long_text.js";
+import { visible } from "../../lib/long_text.js";
 
 const SHORT = 160;
 

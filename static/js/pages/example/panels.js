@@ -3,9 +3,9 @@
 import { fill, h } from "../../lib/dom.js";
 import { formatCount } from "../../lib/format.js";
 import { BumpChart, bumpLegend } from "./bump_chart.js";
-import { diffView } from "./diff_view.js";
+import { diffView } from "../../lib/diff_view.js";
 import { hitsList, hitsTable } from "./hits_list.js";
-import { longText } from "./long_text.js";
+import { longText } from "../../lib/long_text.js";
 import { Ribbon, saidTable } from "./ribbon.js";
 import { TokenHeat } from "./token_heat.js";
 

@@ -2,7 +2,7 @@
 import { fill, h, icon, svg } from "../../lib/dom.js";
 import { formatCount, formatPercent } from "../../lib/format.js";
 import { saidWhen, spanWords } from "./answers.js";
-import { visible } from "./long_text.js";
+import { visible } from "../../lib/long_text.js";
 import { ribbonBands } from "./ribbon_bands.js";
 import { shareScale } from "./scales.js";
 import { StepChart } from "./step_chart.js";

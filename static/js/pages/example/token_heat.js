@@ -3,7 +3,7 @@ import { fill, h } from "../../lib/dom.js";
 import { formatCount, formatPercent } from "../../lib/format.js";
 import { segments } from "../../lib/shell.js";
 import { doubt, told, tokenLegend } from "../evolution/tokens.js";
-import { visible } from "./long_text.js";
+import { visible } from "../../lib/long_text.js";
 import { changeLevel, mostChanged, tokenChanges } from "./token_changes.js";
 
 const MOST = 5;

@@ -27,7 +27,9 @@ export function whatBecame({ category, learned_at: learnedAt, flips, num_forgott
   }
   if (category === "forgotten") {
     const step = wrongSince(points);
-    const last = points.findLast((one) => one.right);
+    const right = points.filter((one) => one.right);
+    const last = right.at(-1);
+    if (right.length === 1) return `Right at step ${formatCount(last?.step)} only, wrong ever since.`;
     return `Right until step ${formatCount(last?.step)}, forgotten at step ${formatCount(step)} and wrong ever since.`;
   }
   return `${points.length === 1 ? "Wrong in the only snapshot there is" : "Never right so far"}${lossWords(points)}.`;

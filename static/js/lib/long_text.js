@@ -1,7 +1,7 @@
 // @ts-check
 /** Whole texts, of which a long one is folded: a megabyte in the page would hold everything up. */
-import { h } from "../../lib/dom.js";
-import { formatCount } from "../../lib/format.js";
+import { h } from "./dom.js";
+import { formatCount } from "./format.js";
 
 const SHOWN = 600;
 const SHOWN_LINES = 14;

@@ -1,12 +1,12 @@
 // @ts-check
-import { h } from "../../lib/dom.js";
-import { diffWords } from "../../lib/text_diff.js";
+import { h } from "./dom.js";
+import { diffWords } from "./text_diff.js";
 import { longText, visible } from "./long_text.js";
 
 const CONTEXT = 160;
 const MOST_CHANGED = 4000; // characters: a longer change is no diff that anybody reads
 
-/** @typedef {import("../../lib/text_diff.js").Piece} Piece */
+/** @typedef {import("./text_diff.js").Piece} Piece */
 
 /** Share of the text that stayed, 0 to 1.  Pure. @param {Piece[]} pieces */
 export function kept(pieces) {
@@ -25,11 +25,15 @@ export function condensed(pieces) {
   });
 }
 
+/** A text with what went and what came, word by word. @param {Piece[]} pieces @param {string} [name] class of its place */
+export function diffText(pieces, name = "long-text") {
+  const tags = /** @type {const} */ ({ same: "span", removed: "del", added: "ins" });
+  return h("p", { class: `${name} diff`, dir: "auto", dataset: { testid: "diff" } }, condensed(pieces).map(({ kind, text }) => h(tags[kind], { text: visible(text) })));
+}
+
 /** The new text with what went and what came; the plain text where hardly anything stayed. @param {string} before @param {string} after */
 export function diffView(before, after) {
   const pieces = diffWords(before, after);
   const changed = pieces.reduce((sum, { kind, text }) => sum + (kind === "same" ? 0 : text.length), 0);
-  if (before === "" || after === "" || kept(pieces) < 0.2 || changed > MOST_CHANGED) return longText(after);
-  const tags = /** @type {const} */ ({ same: "span", removed: "del", added: "ins" });
-  return h("p", { class: "long-text diff", dir: "auto", dataset: { testid: "diff" } }, condensed(pieces).map(({ kind, text }) => h(tags[kind], { text: visible(text) })));
+  return before === "" || after === "" || kept(pieces) < 0.2 || changed > MOST_CHANGED ? longText(after) : diffText(pieces);
 }
