@@ -109,6 +109,15 @@ def add_probes(run_id: str, query: ProbesQuery) -> Response:
     return reply(desk.add_lines(run_id, content, replace=query.replace), status=201)
 
 
+@bp.delete("/probes/<path:example_id>")
+@requires("owner")
+@bp.output(ProbesAnswer)
+@bp.doc(tags=["Evolution"])
+def remove_probe(run_id: str, example_id: str) -> Response:
+    """Take one added probe away; snapshots that asked it stay."""
+    return reply(container().run_probes.remove(run_id, example_id))
+
+
 @bp.get("/snapshots")
 @requires("viewer")
 @bp.output(BackfillAnswer)

@@ -1,4 +1,4 @@
-"""Probes that people add to a run: kept in its folder, asked by a back-fill, never by the training."""
+"""Probes that people add to a run: kept in its folder, where its training and back-fills find them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from app.domain.snapshots import plain_name
-from app.errors import Conflict, InvalidRequest
+from app.errors import Conflict, InvalidRequest, NotFound
 from app.services.runs import Runs
 from app.store.models import Run
 from trainer.protocol.errors import ProtocolError
@@ -24,7 +24,10 @@ from trainer.protocol.probe_files import (
 )
 from trainer.recipes.registry import recipes
 
-NOTE: Final = "A training that is going on keeps asking its own probes; these are asked of checkpoints."
+NOTE: Final = (
+    "A training that goes on asks these from its next snapshot on; what it would have said before, its "
+    "checkpoints tell. Each change begins a new set, and only answers to the newest set are compared."
+)
 _MEANING: Final = {
     "retrieval": "the id, the title or the whole text of the document to be found",
     "classification": "one of the labels",
@@ -82,6 +85,25 @@ class RunProbes:
         except ProbeRowError as exc:
             raise _refused(exc) from exc
         return self.add(run_id, rows, replace=replace)
+
+    def remove(self, run_id: str, example_id: str) -> dict[str, Any]:
+        """Take one of them away; what it has answered stays where it is.
+
+        Raises:
+            NotFound: there is no such run, or no such probe.
+            Conflict: the file cannot be read.
+        """
+        run = self._runs.get(run_id)
+        with self._lock:
+            known = self._read(run_id)
+            kept = [one for one in known if one.example_id != example_id]
+            if len(kept) == len(known):
+                raise NotFound(
+                    f"Run {run_id} has no added probe {example_id[:60]!r}.",
+                    hint=f"GET /api/runs/{run_id}/probes lists them.",
+                )
+            write_atomic(probes_path(self._runs.paths(run_id)), lines_of(kept), mode=0o600)
+        return _shown(run, kept)
 
     def _read(self, run_id: str) -> list[AddedProbe]:
         try:
