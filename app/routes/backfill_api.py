@@ -55,6 +55,9 @@ class ProbesAnswer(Answer):
     dataset: str = Field(description="Under which name their snapshots stand in the evolution.")
     expects: str = Field(description="What `expected_output` has to be for this run, in words.")
     note: str
+    has_answers: bool = Field(
+        description="Whether they were ever asked: by the training, or of a checkpoint."
+    )
 
 
 class BackfillJobAnswer(Answer):
