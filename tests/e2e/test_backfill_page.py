@@ -37,11 +37,12 @@ def test_checkpoints_are_asked_and_what_they_said_is_in_the_evolution(
     page.get_by_test_id("probe-remove").click()
     expect(page.get_by_test_id("probe-count")).to_contain_text("None added yet")
     expect(page.get_by_test_id("probe-list").locator("li")).to_have_count(0)
-    wrong = {"name": "new.jsonl", "mimeType": "application/x-ndjson", "buffer": b'{"input": "a"}\n{"inp'}
-    page.get_by_test_id("probe-file").set_input_files([wrong])  # type: ignore[list-item]
+    chosen = page.get_by_test_id("probe-file")
+    kind = "application/x-ndjson"
+    wrong = b'{"input": "a"}\n{"inp'
+    chosen.set_input_files({"name": "new.jsonl", "mimeType": kind, "buffer": wrong})
     expect(page.get_by_test_id("backfill-error")).to_contain_text("Line 2 of the file is not JSON")
-    right = {**wrong, "buffer": json.dumps(row).encode()}
-    page.get_by_test_id("probe-file").set_input_files([right])  # type: ignore[list-item]
+    chosen.set_input_files({"name": "new.jsonl", "mimeType": kind, "buffer": json.dumps(row).encode()})
     expect(page.get_by_test_id("probe-list").locator("li")).to_contain_text([row["input"]])
     page.get_by_test_id("backfill-start").click()
     expect(page.get_by_test_id("backfill-words")).to_contain_text("asked", timeout=PATIENCE_MS)

@@ -32,8 +32,8 @@ IDS = [f"id-{row}" for row in range(60)]
 def probes_of(recipe: str, folder: Path, pinned: str = "") -> list[str]:
     """The ids of the nine probes of a small run."""
     if recipe == "two_tower":
-        task, _ = text_task(folder, num_probes=9, pinned_probes=pinned)
-        return [str(probe["example_id"]) for probe in task.probes()]
+        towers, _ = text_task(folder, num_probes=9, pinned_probes=pinned)
+        return [str(probe["example_id"]) for probe in towers.probes()]
     if recipe == "causal_lm":
         params = small_params(num_probes=9, pinned_probes=pinned)
         path = write_completions(folder / "c.jsonl")
