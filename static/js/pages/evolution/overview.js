@@ -53,7 +53,7 @@ export function drawCapture(root, { snapshots, taken: all, step, skipped, attemp
     root,
     h("span", { text: taken.join(" · ") }),
     cost ? h("span", { title: cost.title, dataset: { testid: "capture-cost" }, text: `${formatCount(all.length)} snapshots cost ${cost.text}` }) : null,
-    all.length > snapshots.length ? h("span", { dataset: { testid: "capture-others" }, text: othersWords(all.length - snapshots.length) }) : null,
+    all.length > snapshots.length ? h("span", { dataset: { testid: "capture-others" }, ...othersWords(all.length - snapshots.length) }) : null,
     skipped.length > 0 ? skippedList(skipped, isOpen) : null,
   );
 }
