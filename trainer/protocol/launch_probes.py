@@ -15,7 +15,7 @@ from trainer.protocol.files import beside, write_atomic
 from trainer.protocol.probe_files import AddedProbe, lines_of, probes_path, read_probes
 from trainer.protocol.run_folder import RunPaths, RunSpec
 
-MAX_FILE_BYTES: Final = 64 * 1024 * 1024
+MAX_FILE_BYTES: Final = 16 * 1024 * 1024
 
 
 def take_probes_along(spec: RunSpec, paths: RunPaths) -> None:
