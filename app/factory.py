@@ -247,7 +247,7 @@ def _container(
         verification=Verification(settings),
         asking=Asking(runs),
         backfill=Backfill(runs),
-        run_probes=RunProbes(runs),
+        run_probes=RunProbes(runs, store=store),
         alerts=Alerts(store, live=live),
         webhook=webhook,
     )

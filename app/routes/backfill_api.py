@@ -55,6 +55,9 @@ class ProbesAnswer(Answer):
     dataset: str = Field(description="Under which name their snapshots stand in the evolution.")
     expects: str = Field(description="What `expected_output` has to be for this run, in words.")
     note: str
+    has_answers: bool = Field(
+        description="Whether they were ever asked: by the training, or of a checkpoint."
+    )
 
 
 class BackfillJobAnswer(Answer):
@@ -107,6 +110,15 @@ def add_probes(run_id: str, query: ProbesQuery) -> Response:
     if request.is_json:
         return reply(desk.add(run_id, _rows(content), replace=query.replace), status=201)
     return reply(desk.add_lines(run_id, content, replace=query.replace), status=201)
+
+
+@bp.delete("/probes/<path:example_id>")
+@requires("owner")
+@bp.output(ProbesAnswer)
+@bp.doc(tags=["Evolution"])
+def remove_probe(run_id: str, example_id: str) -> Response:
+    """Take one added probe away; snapshots that asked it stay."""
+    return reply(container().run_probes.remove(run_id, example_id))
 
 
 @bp.get("/snapshots")

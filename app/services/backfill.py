@@ -12,7 +12,7 @@ from app.errors import Conflict, InvalidRequest, TooManyRequests, Unavailable
 from app.services.backfill_job import BackfillJob
 from app.services.checkpoint_files import checkpoints_in
 from app.services.runs import Runs
-from trainer.protocol.probe_files import probes_path
+from trainer.protocol.probe_files import has_probes, probes_path
 from trainer.protocol.run_folder import RunPaths
 from trainer.recipes.registry import recipes
 
@@ -81,7 +81,7 @@ class Backfill:
         return {
             "why_not": _why_not(run.recipe, paths),
             "num_checkpoints": len(checkpoints_in(paths)),
-            "has_added": probes_path(paths).is_file(),
+            "has_added": has_probes(paths),
             "running": job is not None and job.is_running,
             "job": None if job is None else job.status(),
         }
@@ -106,7 +106,7 @@ class Backfill:
         if refusal is not None:
             raise Conflict(refusal)
         _check_checkpoint(checkpoint, paths)
-        if probes == "added" and not probes_path(paths).is_file():
+        if probes == "added" and not has_probes(paths):
             raise InvalidRequest(
                 "no probe has been added to this run",
                 field="probes",

@@ -9,7 +9,7 @@ from typing import Final
 from sqlalchemy.orm import Session
 
 from app.errors import NotFound
-from app.services.evolution_shapes import merit
+from app.services.evolution_shapes import asked_alike, merit
 from app.store import runs, snapshots
 from app.store.models import Snapshot
 from app.store.snapshots import Moment
@@ -66,25 +66,26 @@ def comparable(session: Session, dataset: str, run: str | None) -> tuple[str, li
     taken = snapshots.moments(session, run_id, dataset=dataset)
     if not taken:
         raise _none_counts(run_id, dataset)
-    return run_id, [one for one in taken if one.probe_set == taken[-1].probe_set]
+    return run_id, asked_alike(taken)
 
 
 def snapshot_of(session: Session, run_id: str, dataset: str, step: int | str) -> Snapshot:
-    """The snapshot at a step, or the ``latest``, ``first`` or ``best`` one.
+    """The snapshot at a step, the ``latest``, or the ``first`` or ``best`` that asked what the latest asked.
 
     Raises:
         NotFound: there is none; the hint names the nearest steps.
     """
-    if step in ("latest", "first"):
-        end = snapshots.at_end(session, run_id, dataset=dataset, newest=step == "latest")
-        if end is None:
+    if step == "latest":
+        newest = snapshots.latest(session, run_id, dataset=dataset)
+        if newest is None:
             raise _none_counts(run_id, dataset)
-        return end
-    if step == "best":
+        return newest
+    if step in ("first", "best"):
         taken = snapshots.list_snapshots(session, run_id, dataset=dataset)
         if not taken:
             raise _none_counts(run_id, dataset)
-        return max(taken, key=merit)
+        alike = asked_alike(taken)
+        return alike[0] if step == "first" else max(alike, key=merit)
     text = str(step)
     if not (text.isascii() and text.isdigit() and len(text) <= 18):
         raise NotFound(f"{text[:40]!r} is no step.", hint="Write a whole number, latest, first or best.")

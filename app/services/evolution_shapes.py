@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from app.services.evolution_numbers import finite, number, whole
 from app.store.models import Snapshot
@@ -18,6 +19,12 @@ _BESIDE: Final = (
 )  # fmt: skip
 _LISTS: Final = ("top", "probabilities")
 _MOST_LISTED: Final = 3
+Taken = TypeVar("Taken", Snapshot, Moment)
+
+
+def asked_alike(taken: Sequence[Taken]) -> list[Taken]:
+    """Those of some snapshots by step that asked what their newest asked: only they can be compared."""
+    return [one for one in taken if one.probe_set == taken[-1].probe_set]
 
 
 def merit(one: Snapshot) -> tuple[float, float, int]:
@@ -70,11 +77,13 @@ def entry_json(one: Snapshot) -> dict[str, Any]:
         "run": one.run_id,
         "attempt": one.attempt,
         "task": one.task,
+        "probe_set": one.probe_set,
     }
 
 
 def dataset_json(dataset: str, run_ids: list[str], taken: list[Snapshot]) -> dict[str, Any]:
-    """A dataset with the snapshots of its newest run."""
+    """A dataset with the snapshots of its newest run; first and best are of those that can be compared."""
+    alike = asked_alike(taken)
     return {
         "name": dataset,
         "snapshot_count": len(taken),
@@ -85,7 +94,7 @@ def dataset_json(dataset: str, run_ids: list[str], taken: list[Snapshot]) -> dic
         "run": run_ids[0],
         "runs": run_ids,
         "updated_at": taken[-1].t,
-        "first_summary": summary(taken[0]),
+        "first_summary": summary(alike[0]),
         "summary": summary(taken[-1]),
-        "best_step": max(taken, key=merit).step,
+        "best_step": max(alike, key=merit).step,
     }

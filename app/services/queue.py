@@ -24,7 +24,9 @@ from app.services.access import issue_run_token
 from app.store import runs as run_rows
 from app.store.engine import Store
 from app.store.models import Run
+from trainer.protocol.errors import ProtocolError
 from trainer.protocol.files import write_atomic
+from trainer.protocol.launch_probes import take_probes_along
 from trainer.protocol.run_folder import RunPaths, RunSpec
 
 LOOK_EVERY_S: Final = 0.5
@@ -97,7 +99,7 @@ class RunQueue:
         try:
             pid = self._launch(claim)
             log.info("run %s: supervisor %d started", run_id, pid)
-        except (LaunchError, OSError) as exc:
+        except (LaunchError, OSError, ProtocolError) as exc:
             log.warning("run %s could not be launched: %s", run_id, exc)
             self._fail(run_id, f"The run could not be launched: {exc}")
         finally:
@@ -164,6 +166,7 @@ class RunQueue:
                 raise LaunchError(f"process {holder} still holds this run's folder")
             time.sleep(0.05)
         paths.supervisor.unlink(missing_ok=True)  # of the last launch: adoption asks whether this one came up
+        take_probes_along(claim.spec, paths)
         claim.spec.save(paths)
         write_atomic(paths.token, claim.token.encode(), mode=0o600)
         write_uplink(paths, self._settings.base_url)

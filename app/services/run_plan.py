@@ -19,6 +19,8 @@ from trainer.environment.cores import usable_cores
 from trainer.environment.installed import torch_version
 from trainer.environment.overrides import OverrideError, check_overrides, override_warnings
 from trainer.environment.variables import Variable
+from trainer.protocol.errors import ProtocolError
+from trainer.protocol.launch_probes import named_probes
 from trainer.protocol.rank_files import nproc_of
 from trainer.recipes.registry import ParameterError, Recipe, recipes, validate
 from trainer.recipes.search_process import loads_faiss_beside_torch
@@ -102,6 +104,7 @@ def plan_run(
     own = _checked_environment(environment or {})
     if chosen is None:
         picked = choose_dataset(found, dataset, columns or {}, settings=settings)
+        _check_probe_file(complete, picked.path, settings=settings)
         return RunPlan(found, picked.path, complete, profile, own, picked.columns)
     resolved = script_dataset(chosen, found, dataset, settings=settings)
     return RunPlan(found, resolved, complete, profile, own, script=chosen)
@@ -165,6 +168,15 @@ def _variables(plan: RunPlan, *, settings: Settings) -> list[Variable]:
 
 def _device_of(params: Mapping[str, Any]) -> str:
     return str(params.get("device", "auto"))
+
+
+def _check_probe_file(params: Mapping[str, Any], dataset: str, *, settings: Settings) -> None:
+    try:
+        named_probes(params, dataset=dataset, datasets_dir=settings.datasets_dir)
+    except ProtocolError as exc:
+        raise InvalidRequest(
+            str(exc), field="params.probe_file", hint="Put that place right, or leave probe_file empty."
+        ) from exc
 
 
 def _checked_environment(environment: Mapping[str, object]) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""Probes that people add to a run: kept in its folder, asked by a back-fill, never by the training."""
+"""Probes that people add to a run: kept in its folder, where its training and back-fills find them."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from app.domain.snapshots import plain_name
-from app.errors import Conflict, InvalidRequest
+from app.errors import Conflict, InvalidRequest, NotFound
 from app.services.runs import Runs
+from app.store import snapshots
+from app.store.engine import Store
 from app.store.models import Run
 from trainer.protocol.errors import ProtocolError
 from trainer.protocol.files import write_atomic
@@ -24,7 +26,10 @@ from trainer.protocol.probe_files import (
 )
 from trainer.recipes.registry import recipes
 
-NOTE: Final = "A training that is going on keeps asking its own probes; these are asked of checkpoints."
+NOTE: Final = (
+    "A training that goes on asks these from its next snapshot on; what it would have said before, its "
+    "checkpoints tell. Each change begins a new set, and only answers to the newest set are compared."
+)
 _MEANING: Final = {
     "retrieval": "the id, the title or the whole text of the document to be found",
     "classification": "one of the labels",
@@ -35,19 +40,25 @@ _MEANING: Final = {
 class RunProbes:
     """Reads and writes ``probes.jsonl`` of run folders; one writer at a time."""
 
-    def __init__(self, runs: Runs) -> None:
-        self._runs = runs
+    def __init__(self, runs: Runs, *, store: Store) -> None:
+        """Wire it.
+
+        Args:
+            runs: where their folders are.
+            store: knows what has been answered.
+        """
+        self._runs, self._store = runs, store
         self._lock = threading.Lock()
 
     def show(self, run_id: str) -> dict[str, Any]:
-        """``{"probes", "dataset", "expects", "note"}``; ``dataset`` names their snapshots.
+        """``{"probes", "dataset", "expects", "note", "has_answers"}``; ``dataset`` names their snapshots.
 
         Raises:
             NotFound: there is no such run.
             Conflict: the file cannot be read.
         """
         run = self._runs.get(run_id)
-        return _shown(run, self._read(run_id))
+        return self._shown(run, self._read(run_id))
 
     def add(self, run_id: str, rows: Sequence[Any], *, replace: bool = False) -> dict[str, Any]:
         """Add probes, or put them in the place of all there are.
@@ -73,7 +84,7 @@ class RunProbes:
                 raise InvalidRequest("there is no probe among what was sent", field="probes")
             path = probes_path(self._runs.paths(run_id))
             write_atomic(path, lines_of([*known, *added]), mode=0o600)
-        return _shown(run, [*known, *added])
+        return self._shown(run, [*known, *added])
 
     def add_lines(self, run_id: str, content: bytes, *, replace: bool = False) -> dict[str, Any]:
         """The same from JSON lines."""
@@ -83,6 +94,25 @@ class RunProbes:
             raise _refused(exc) from exc
         return self.add(run_id, rows, replace=replace)
 
+    def remove(self, run_id: str, example_id: str) -> dict[str, Any]:
+        """Take one of them away; what it has answered stays where it is.
+
+        Raises:
+            NotFound: there is no such run, or no such probe.
+            Conflict: the file cannot be read.
+        """
+        run = self._runs.get(run_id)
+        with self._lock:
+            known = self._read(run_id)
+            kept = [one for one in known if one.example_id != example_id]
+            if len(kept) == len(known):
+                raise NotFound(
+                    f"Run {run_id} has no added probe {example_id[:60]!r}.",
+                    hint=f"GET /api/runs/{run_id}/probes lists them.",
+                )
+            write_atomic(probes_path(self._runs.paths(run_id)), lines_of(kept), mode=0o600)
+        return self._shown(run, kept)
+
     def _read(self, run_id: str) -> list[AddedProbe]:
         try:
             return read_probes(probes_path(self._runs.paths(run_id)))
@@ -91,19 +121,21 @@ class RunProbes:
                 f"The added probes cannot be read: {exc}", hint="Send them anew, to replace."
             ) from exc
 
+    def _shown(self, run: Run, probes: Sequence[AddedProbe]) -> dict[str, Any]:
+        recipe, dataset = recipes().get(run.recipe), added_name(plain_name(run.dataset))
+        with self._store.read() as session:
+            has_answers = snapshots.has_snapshots(session, run.id, dataset)
+        return {
+            "probes": [one.to_json() for one in probes],
+            "dataset": dataset,
+            "expects": _MEANING.get(recipe.task, "the right answer") if recipe else "the right answer",
+            "note": NOTE,
+            "has_answers": has_answers,
+        }
+
 
 def _refused(error: ProbeRowError) -> InvalidRequest:
     field = f"probes.{error.row - 1}" + (f".{error.field}" if error.field else "")
     return InvalidRequest(
         f"The probes: {error}.", field=field, hint="Nothing was added: put the row right and send all again."
     )
-
-
-def _shown(run: Run, probes: Sequence[AddedProbe]) -> dict[str, Any]:
-    recipe = recipes().get(run.recipe)
-    return {
-        "probes": [one.to_json() for one in probes],
-        "dataset": added_name(plain_name(run.dataset)),
-        "expects": _MEANING.get(recipe.task, "the right answer") if recipe else "the right answer",
-        "note": NOTE,
-    }

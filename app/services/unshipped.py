@@ -16,6 +16,7 @@ from app.store.models import Snapshot
 from trainer.protocol.events import Stream, snapshot_name
 from trainer.protocol.probe_files import ADDED
 from trainer.protocol.run_folder import RunPaths, segments
+from trainer.protocol.snapshot_files import NOTE, is_of_added, mark_of, noted, snapshot_files
 
 TAIL_BYTES: Final = 1024 * 1024
 
@@ -62,17 +63,18 @@ def _has_output_beyond(session: Session, run_id: str, paths: RunPaths) -> bool:
 
 
 def _has_snapshot_beyond(session: Session, run_id: str, paths: RunPaths) -> bool:
-    is_added = Snapshot.dataset.endswith(ADDED, autoescape=True)  # not from this folder
-    stored = set(session.scalars(select(Snapshot.step).where(Snapshot.run_id == run_id, ~is_added)))
-    known = {snapshot_name(step) for step in stored} | _refused_or_sent(paths)
-    return any(path.name not in known for path in paths.snapshots.glob("step_*.json.gz"))
-
-
-def _refused_or_sent(paths: RunPaths) -> set[str]:
-    try:
-        return set((paths.root / "snapshots.sent").read_text().split())
-    except OSError:
-        return set()
+    rows = session.execute(select(Snapshot.dataset, Snapshot.step).where(Snapshot.run_id == run_id))
+    stored = {(dataset.endswith(ADDED), snapshot_name(step)) for dataset, step in rows}
+    sent = noted(paths.root / NOTE)  # or refused
+    sent_once = {mark.rpartition(" ")[0] for mark in sent}
+    for path in snapshot_files(paths):
+        mark = mark_of(path, folder=paths.snapshots)
+        if mark is None or mark in sent:
+            continue
+        is_written_anew = mark.rpartition(" ")[0] in sent_once
+        if is_written_anew or (is_of_added(path), path.name) not in stored:
+            return True
+    return False
 
 
 def _size(path: Path) -> int:

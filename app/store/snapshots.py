@@ -148,11 +148,10 @@ def moment_of(one: Snapshot) -> Moment:
     return Moment._make(getattr(one, name) for name in Moment._fields)
 
 
-def at_end(session: Session, run_id: str, *, dataset: str, newest: bool) -> Snapshot | None:
-    """The newest or the first snapshot."""
-    order = Snapshot.step.desc() if newest else Snapshot.step
-    found = select(Snapshot).where(*_counting(session, run_id, dataset)).order_by(order).limit(1)
-    return session.scalar(found)
+def latest(session: Session, run_id: str, *, dataset: str) -> Snapshot | None:
+    """The newest snapshot."""
+    counting = _counting(session, run_id, dataset)
+    return session.scalar(select(Snapshot).where(*counting).order_by(Snapshot.step.desc()).limit(1))
 
 
 def steps_beside(session: Session, run_id: str, *, dataset: str, step: int) -> tuple[int | None, int | None]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import urllib.parse
 
 import pytest
@@ -32,8 +33,17 @@ def test_checkpoints_are_asked_and_what_they_said_is_in_the_evolution(
     expect(page.get_by_test_id("backfill-words")).to_contain_text("row 1", timeout=PATIENCE_MS)
 
     row = {"input": "what nobody has asked <b>yet</b>", "expected_output": example["gold"]}
-    made = dashboard.request("POST", f"/api/runs/{finished}/probes?replace=true", [row])
-    assert made.status == 201, made.body
+    expect(page.get_by_test_id("probe-answers")).to_be_hidden()
+    page.get_by_test_id("probe-remove").click()
+    expect(page.get_by_test_id("probe-count")).to_contain_text("None added yet")
+    expect(page.get_by_test_id("probe-list").locator("li")).to_have_count(0)
+    chosen = page.get_by_test_id("probe-file")
+    kind = "application/x-ndjson"
+    wrong = b'{"input": "a"}\n{"inp'
+    chosen.set_input_files({"name": "new.jsonl", "mimeType": kind, "buffer": wrong})
+    expect(page.get_by_test_id("backfill-error")).to_contain_text("Line 2 of the file is not JSON")
+    chosen.set_input_files({"name": "new.jsonl", "mimeType": kind, "buffer": json.dumps(row).encode()})
+    expect(page.get_by_test_id("probe-list").locator("li")).to_contain_text([row["input"]])
     page.get_by_test_id("backfill-start").click()
     expect(page.get_by_test_id("backfill-words")).to_contain_text("asked", timeout=PATIENCE_MS)
     name = urllib.parse.quote(f"{known['name']} (added probes)")

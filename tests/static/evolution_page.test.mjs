@@ -6,9 +6,9 @@ import { datasetPage, examplePath } from "../../static/js/lib/run_choice.js";
 import { shortText } from "../../static/js/lib/shown_text.js";
 import { Answers } from "../../static/js/pages/evolution/answers.js";
 import { fateWords } from "../../static/js/pages/evolution/categories.js";
-import { chosenStep } from "../../static/js/pages/evolution/chosen_step.js";
+import { askedAlike, chosenStep } from "../../static/js/pages/evolution/chosen_step.js";
 import { Listing } from "../../static/js/pages/evolution/listing.js";
-import { chanceOf, changeOf, costOf, measuresOf, skippedByReason } from "../../static/js/pages/evolution/overview_words.js";
+import { chanceOf, changeOf, costOf, measuresOf, othersWords, skippedByReason } from "../../static/js/pages/evolution/overview_words.js";
 import { Player } from "../../static/js/pages/evolution/player.js";
 import { answerWords } from "../../static/js/pages/evolution/row.js";
 import { spoken } from "../../static/js/pages/evolution/timeline.js";
@@ -33,6 +33,13 @@ test("the arrow keys stop at the ends of the timeline", () => {
   assert.equal(neighbourStep([0, 10, 25], 25, 1), 25);
   assert.equal(neighbourStep([0, 10, 25], 0, -3), 0);
   assert.equal(neighbourStep([0, 10, 25], 7, 1), 25);
+});
+
+test("only those that asked what the newest one asked are compared, and the others are counted", () => {
+  const taken = [["p", 0], ["p", 10], ["q", 25], ["q", 50]].map(([probe_set, step]) => ({ probe_set, step }));
+  assert.deepEqual(askedAlike(taken).map((one) => one.step), [25, 50]);
+  assert.deepEqual(askedAlike([]), []);
+  assert.equal(othersWords(2).text, "2 more asked other probes");
 });
 
 test("a step of an address means its own snapshot, the nearest one, or the one it names", () => {

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import logging
 from pathlib import Path
-from typing import Final
 
 import requests
 
 from trainer.protocol.errors import ProtocolError
 from trainer.protocol.files import read_object
 from trainer.protocol.run_folder import RunPaths
+from trainer.protocol.snapshot_files import NOTE, mark_of, noted
 from trainer.supervisor.snapshot_courier import put_snapshot
 
 log = logging.getLogger(__name__)
-_NOTE: Final = "snapshots.sent"
 
 
 class Delivery:
@@ -29,14 +28,12 @@ class Delivery:
             folder: where the files lie.
         """
         self._paths, self._run = paths, run
-        self._note = folder.parent / _NOTE
+        self._note = folder.parent / NOTE
 
     def deliver(self, path: Path) -> bool:
         """Whether the file has arrived, now or before; True where there is no dashboard, or no file."""
-        if not path.exists() or not self._paths.token.exists():
-            return True
-        mark = f"{path.name} {path.stat().st_mtime_ns}"
-        if mark in _lines(self._note):
+        mark = mark_of(path, folder=path.parent)
+        if mark is None or not self._paths.token.exists() or mark in noted(self._note):
             return True
         try:
             url = str(read_object(self._paths.uplink)["url"])
@@ -52,10 +49,3 @@ class Delivery:
         with self._note.open("a") as note:
             note.write(mark + "\n")
         return True
-
-
-def _lines(path: Path) -> set[str]:
-    try:
-        return set(path.read_text().splitlines())
-    except OSError:
-        return set()

@@ -22,6 +22,7 @@ from trainer.asking.surroundings import AskLimits, command, environment, program
 from trainer.backfill.delivery import Delivery
 from trainer.engine.manifests import Manifest, manifests, problem_with
 from trainer.protocol.events import snapshot_name
+from trainer.protocol.probe_files import ADDED_FOLDER
 from trainer.protocol.run_folder import RunPaths, RunSpec
 from trainer.recipes.registry import recipes
 
@@ -141,8 +142,10 @@ class Backfill:
 
     def _is_known(self, step: int, probe_set: str, path: Path) -> bool:
         """Whether this checkpoint has been asked these probes: in training, or by an earlier job."""
-        own = self._paths.snapshots / path.name
-        return any(_probe_set_of(one) == probe_set for one in (own, path))
+        taken = [
+            folder / path.name for folder in (self._paths.snapshots, self._paths.snapshots / ADDED_FOLDER)
+        ]
+        return any(_probe_set_of(one) == probe_set for one in (*taken, path))
 
     def _tell(self, detail: str, fraction: float) -> None:
         """Fractions are of the whole job."""

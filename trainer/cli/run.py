@@ -31,6 +31,7 @@ from trainer.cli.supervise import EXIT_LOCKED, log_to_stderr
 from trainer.environment.build import PROFILES, device_conflict
 from trainer.protocol.attempt_plan import AttemptPlan
 from trainer.protocol.errors import ProtocolError
+from trainer.protocol.launch_probes import take_probes_along
 from trainer.protocol.rank_files import nproc_of
 from trainer.protocol.run_folder import ExitRecord, RunPaths, RunSpec
 from trainer.recipes.gates import Verdict, judge, overall
@@ -155,7 +156,10 @@ def _created(arguments: argparse.Namespace, recipe: Recipe) -> RunPaths:
     warn(spec, sys.stderr)
     refuse_hopeless(spec, paths, force=arguments.force)
     try:
+        take_probes_along(spec, paths)
         spec.save(paths)
+    except ProtocolError as exc:
+        raise UsageError(str(exc)) from exc
     except OSError as exc:
         raise UsageError(f"--run-dir: {root} cannot be written: {exc.strerror}") from exc
     return paths

@@ -22,6 +22,8 @@ from numpy.typing import NDArray
 
 from trainer.datasets.files import check_regular, unreadable
 from trainer.datasets.records import DatasetError, Tell
+from trainer.protocol.errors import ProtocolError
+from trainer.protocol.files import beside
 
 MAX_LINE_BYTES: Final = 1_000_000
 _QUERY: Final = ("q_index", "query_idx")
@@ -61,10 +63,10 @@ def file_beside(dataset: str, name: str, *, datasets_dir: Path) -> Path:
     Raises:
         DatasetError: it lies, links followed, in another folder, or is no file that can be read.
     """
-    folder = (Path(dataset).parent if Path(dataset).suffix else datasets_dir).resolve()
-    path = folder / name
-    if not path.resolve().is_relative_to(folder):
-        raise DatasetError(f"{path}: leads out of the dataset's folder {folder}; copy the file into it")
+    try:
+        path = beside(dataset, name, datasets_dir=datasets_dir)
+    except ProtocolError as exc:
+        raise DatasetError(str(exc)) from exc
     check_regular(path)
     return path
 

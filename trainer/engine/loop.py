@@ -23,9 +23,9 @@ from trainer.engine.divergence import NonFiniteLoss, end_for_divergence
 from trainer.engine.lr_schedule import LearningRate
 from trainer.engine.progress import Best, Clock, Position, Throughput, total_steps_of
 from trainer.engine.ranks import Alone, Ranks, Share, ranks_of
+from trainer.engine.run_snapshots import RunSnapshots
 from trainer.engine.schedule import SnapshotBudget, SnapshotSchedule
 from trainer.engine.seeding import preserved_rng, rng_state, seed_everything, set_rng_state
-from trainer.engine.snapshot_writer import SnapshotWriter
 from trainer.engine.task import LeavesAnExport, LoopConfig, Task, Tell
 from trainer.protocol.events import Command, Phase
 from trainer.protocol.run_folder import RunPaths, RunSpec
@@ -95,7 +95,7 @@ class TrainingLoop:
         self.clock = Clock()
         self.schedule = SnapshotSchedule()
         self.budget = SnapshotBudget(config.snapshot_budget)
-        self.snapshots = SnapshotWriter(task, spec=spec, paths=paths, reporter=reporter)
+        self.snapshots = RunSnapshots(task, spec=spec, paths=paths, reporter=reporter)
         self.latest: dict[str, float] = {}  # newest value of each metric worth keeping with a checkpoint
         self.evaluated_step = 0
         self.saved_step: int | None = None
@@ -300,7 +300,7 @@ class TrainingLoop:
             self._snapshot()
 
     def _snapshot(self) -> None:
-        if self.snapshots.last_step == self.position.step:
+        if self.snapshots.are_taken(self.position.step):
             return
         try:
             with self._phase(Phase.SNAPSHOTTING, announce=True), self._asking():

@@ -52,6 +52,7 @@ class SnapshotWriter:
         reporter: Announces,
         dataset: str | None = None,
         mark: str = "",
+        folder: str = "",
     ) -> None:
         """Nothing is asked yet.
 
@@ -62,10 +63,12 @@ class SnapshotWriter:
             reporter: hears of each.
             dataset: the name they go by; None stands for that of the run's dataset.
             mark: what stands behind the model's version, to tell these from others.
+            folder: below ``snapshots``, where they lie; empty for there.
         """
         self._task = task
         self._dataset = dataset_name(spec.dataset) if dataset is None else dataset
         self._mark = f" {mark}" if mark else ""
+        self._folder = f"{folder}/" if folder else ""
         self._spec = spec
         self._paths = paths
         self._reporter = reporter
@@ -105,7 +108,7 @@ class SnapshotWriter:
         vectors = placed_vectors(answers)
         if vectors is not None:
             content["vectors"] = vectors
-        name = snapshot_name(step)
+        name = self._folder + snapshot_name(step)
         write_atomic(self._paths.snapshots / name, _compress(content, started=started))
         self._sent.update(fresh)
         self.last_step = step

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
-from trainer.protocol.probe_files import AddedProbe
+from trainer.protocol.probe_files import AddedProbe, ProbeRowError
 from trainer.protocol.run_folder import RunSpec
 
 Tell = Callable[[str, float], None]  # (what is being done, fraction done 0..1)
@@ -161,6 +161,9 @@ class ExplainsEvaluation(Protocol):
 @runtime_checkable
 class TakesProbes(Protocol):
     """What a :class:`Task` has besides when it can be asked other examples than its own."""
+
+    def refused_probes(self, probes: Sequence[AddedProbe]) -> list[ProbeRowError]:
+        """The rows that cannot be asked, each with the reason."""
 
     def with_probes(self, probes: Sequence[AddedProbe]) -> Task:
         """The same model with these probes instead of its own; it shares the modules.

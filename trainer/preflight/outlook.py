@@ -95,6 +95,8 @@ class Examples:
         inputs: what the model is given, as text or as a digest; ``outputs`` is what it should answer.
         train: rows trained on; ``held_out`` likewise.
         words: what an input and an output are called, for people.
+        answers: texts of which an added probe must expect one; without any it may expect what it likes, and
+            with None there can be no added probes.
     """
 
     ids: Sequence[str]
@@ -103,6 +105,7 @@ class Examples:
     train: NDArray[np.int64]
     held_out: NDArray[np.int64]
     words: tuple[str, str] = ("input", "output")
+    answers: Sequence[Sequence[str]] | None = ()
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from trainer.preflight import amount, disk, duration, intervals, leak, memory, repetitions, steps
+from trainer.preflight import amount, disk, duration, intervals, leak, memory, probes, repetitions, steps
 from trainer.preflight.declaration import Suspicion
 
 GENERAL: Final = (
@@ -13,6 +13,7 @@ GENERAL: Final = (
     Suspicion("amount", amount.TITLE, amount.look),
     Suspicion("leak", leak.TITLE, leak.look),
     Suspicion("repetitions", repetitions.TITLE, repetitions.look),
+    Suspicion("probes", probes.TITLE, probes.look),
     Suspicion("disk", disk.TITLE, disk.look),
     Suspicion("memory", memory.TITLE, memory.look),
     Suspicion("duration", duration.TITLE, duration.look),

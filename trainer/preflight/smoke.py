@@ -16,6 +16,7 @@ from trainer.preflight.question import Question
 from trainer.preflight.scratch import scratch_folder
 from trainer.preflight.spool_times import checkpoint_bytes, events_of, losses, pace_of
 from trainer.preflight.supervised import Supervised
+from trainer.protocol.errors import ProtocolError
 from trainer.protocol.run_folder import ExitRecord, RunSpec
 from trainer.recipes.registry import recipes, validate
 
@@ -46,6 +47,9 @@ def smoke_run(
         with scratch_folder(question.runs_dir.parent, "smoke") as folder:
             spec = replace(_spec(question, outlook, "run"), environment=dict(environment or {}))
             return _run(spec, outlook, folder / spec.run_id, limit_s)
+    except ProtocolError as exc:
+        remedy = "Put that place right, or clear probe_file."
+        return SmokeRun(Check("smoke", TITLE, Verdict.PROBLEM, f"It cannot be started: {exc}.", remedy), None)
     except OSError as exc:
         found = f"It cannot be started: {exc}."
         remedy = "Check that the instance folder can be written."

@@ -16,6 +16,7 @@ from typing import Final
 
 from trainer.preflight.scratch import end_all
 from trainer.protocol.errors import ProtocolError
+from trainer.protocol.launch_probes import take_probes_along
 from trainer.protocol.run_folder import ExitRecord, RunPaths, RunSpec
 from trainer.supervisor.process import Trainer, spawn
 
@@ -36,11 +37,13 @@ class Supervised:
 
         Raises:
             OSError: the folder cannot be written, or no process be started.
+            ProtocolError: the file of probes that it names cannot be used.
         """
         self.paths = RunPaths(folder)
         self.began = time.monotonic()
         if spec is not None:
             folder.mkdir(parents=True, exist_ok=True)
+            take_probes_along(spec, self.paths)
             spec.save(self.paths)
         command = [sys.executable, "-u", "-P", "-m", "trainer", "supervise", str(folder), "--drain", "0"]
         environ = {**os.environ, "PYTHONPATH": str(ROOT), "SIGNALBOX_RUN_DIR": str(folder)}

@@ -1,4 +1,4 @@
-"""Files that survive crashes: atomic writes, and JSON objects read with clear errors."""
+"""Files that survive crashes: atomic writes, JSON objects read with clear errors, files beside a dataset."""
 
 from __future__ import annotations
 
@@ -56,3 +56,16 @@ def read_object(path: Path) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise ProtocolError(f"{path}: must hold a JSON object")
     return value
+
+
+def beside(dataset: str, name: str, *, datasets_dir: Path) -> Path:
+    """The path of ``name`` in the folder of ``dataset``, of a built-in one in ``datasets_dir``.
+
+    Raises:
+        ProtocolError: it lies, links followed, in another folder.
+    """
+    folder = (Path(dataset).parent if Path(dataset).suffix else datasets_dir).resolve()
+    path = folder / name
+    if not path.resolve().is_relative_to(folder):
+        raise ProtocolError(f"{path}: leads out of the dataset's folder {folder}; copy the file into it")
+    return path

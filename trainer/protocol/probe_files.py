@@ -1,14 +1,15 @@
 """Probes that people add to a run: ``probes.jsonl`` in its folder, one JSON object per line.
 
-A row is ``{"example_id"?, "input", "expected_output", "group"?}``.  What they
-are asked of old checkpoints with is a set of its own, so their snapshots go by
-a dataset's name of their own.  Only the standard library may be imported here.
+A row is ``{"example_id"?, "input", "expected_output", "group"?}``.  They are a
+set of their own, asked by the training and, of old checkpoints, by back-fill;
+so their snapshots go by a dataset's name of their own.  Only the standard
+library may be imported here.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -18,6 +19,7 @@ from trainer.protocol.run_folder import RunPaths
 
 FILE: Final = "probes.jsonl"
 ADDED: Final = " (added probes)"  # behind the dataset's name
+ADDED_FOLDER: Final = "added"  # below the snapshots of the training
 MAX_PROBES: Final = 1_000
 MAX_TEXT: Final = 1_000_000  # characters
 MAX_ID: Final = 200
@@ -57,6 +59,14 @@ def probes_path(paths: RunPaths) -> Path:
 def added_name(dataset: str) -> str:
     """The name by which the snapshots of a dataset's added probes go."""
     return dataset + ADDED
+
+
+def has_probes(paths: RunPaths) -> bool:
+    """Whether any probe has been added to a run."""
+    try:
+        return probes_path(paths).stat().st_size > 0
+    except OSError:
+        return False
 
 
 def read_probes(path: Path) -> list[AddedProbe]:
@@ -131,6 +141,19 @@ def checked_probes(rows: Sequence[Any], *, known: Iterable[str] = ()) -> list[Ad
             raise ProbeRowError(number, f"{probe.example_id[:60]!r} is taken already", field="example_id")
         taken.add(probe.example_id)
         found.append(probe)
+    return found
+
+
+def refused_by(
+    look: Callable[[AddedProbe, int], object], probes: Sequence[AddedProbe]
+) -> list[ProbeRowError]:
+    """What ``look`` raises, which is given each probe with its row, counted from 1."""
+    found = []
+    for row, probe in enumerate(probes, start=1):
+        try:
+            look(probe, row)
+        except ProbeRowError as exc:
+            found.append(exc)
     return found
 
 

@@ -25,6 +25,8 @@ from trainer.recipes.loop_parameters import (
     MinLrFraction,
     Nproc,
     Patience,
+    PinnedProbes,
+    ProbeFile,
     Schedule,
     Seed,
     SnapshotBudget,
@@ -224,6 +226,8 @@ class CausalLmParams(RecipeParams):
         le=5000,
         unit="examples",
     )
+    pinned_probes: PinnedProbes = ""
+    probe_file: ProbeFile = ""
     probe_tokens: int = parameter(
         48,
         "Longest completion of a probe.",

@@ -8,17 +8,28 @@ from __future__ import annotations
 from functools import partial
 from typing import Annotated, Final, Literal
 
+from pydantic import AfterValidator
 from pydantic_core import PydanticUndefined
 
 from trainer.protocol.rank_files import MOST_RANKS
 from trainer.recipes.declaration import parameter
+from trainer.recipes.file_names import check_beside
+from trainer.recipes.pinned_probes import check_pinned
 
 LENGTH: Final = "Length"
 DATASET: Final = "Dataset"
 MODEL: Final = "Model"
 OPTIMISER: Final = "Optimiser"
 WATCHING: Final = "Evaluation and checkpoints"
+PROBE_ENDINGS: Final = (".jsonl", ".ndjson")
 _shared = partial(parameter, PydanticUndefined)  # each recipe gives it a default of its own
+
+
+def _check_probe_file(name: str) -> str:
+    if name:
+        check_beside(name, PROBE_ENDINGS)
+    return name
+
 
 MaxSteps = Annotated[
     int,
@@ -119,6 +130,26 @@ NumProbes = Annotated[
         le=5000,
         unit="examples",
     ),
+]
+PinnedProbes = Annotated[
+    str,
+    _shared(
+        "Ids of held-out examples that are always among the probes, separated by commas; the rest of "
+        "num_probes is chosen.",
+        group=WATCHING,
+        advanced=True,
+    ),
+    AfterValidator(check_pinned),
+]
+ProbeFile = Annotated[
+    str,
+    _shared(
+        "JSONL file in the dataset's folder with further probes, asked at every snapshot as a set of their "
+        "own: input, expected_output, optionally example_id and group.",
+        group=WATCHING,
+        advanced=True,
+    ),
+    AfterValidator(_check_probe_file),
 ]
 SnapshotBudget = Annotated[
     float,

@@ -24,6 +24,8 @@ from trainer.recipes.loop_parameters import (
     Nproc,
     NumProbes,
     Patience,
+    PinnedProbes,
+    ProbeFile,
     Schedule,
     Seed,
     SnapshotBudget,
@@ -200,6 +202,8 @@ class TextClassificationParams(RecipeParams):
     min_lr_fraction: MinLrFraction = 0.05
 
     num_probes: NumProbes = 100
+    pinned_probes: PinnedProbes = ""
+    probe_file: ProbeFile = ""
     eval_every: EvalEvery = 0
     checkpoint_every: CheckpointEvery = 0
     keep_checkpoints: KeepCheckpoints = 3

@@ -23,6 +23,8 @@ from trainer.recipes.loop_parameters import (
     Nproc,
     NumProbes,
     Patience,
+    PinnedProbes,
+    ProbeFile,
     Schedule,
     Seed,
     SnapshotBudget,
@@ -238,6 +240,8 @@ class BasicParams(RecipeParams):
         advanced=True,
     )
     num_probes: NumProbes = 100
+    pinned_probes: PinnedProbes = ""
+    probe_file: ProbeFile = ""
     eval_every: EvalEvery = 0
     checkpoint_every: CheckpointEvery = 0
     keep_checkpoints: KeepCheckpoints = 3

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import PurePosixPath
 from typing import Final, Literal
 
 from pydantic import ValidationInfo, field_validator
 
 from trainer.recipes.curriculum import MiningPlan, mining_plan
 from trainer.recipes.declaration import RecipeParams, parameter
+from trainer.recipes.file_names import check_beside
 
 _NEGATIVES: Final = "Negatives"
 _NEAR_MISS_ENDINGS: Final = (".jsonl", ".ndjson")
@@ -107,7 +107,7 @@ class NegativesParams(RecipeParams):
     def _near_misses_are_wanted(cls, value: str, info: ValidationInfo) -> str:
         if not value:
             return value
-        _check_name(value, _NEAR_MISS_ENDINGS)
+        check_beside(value, _NEAR_MISS_ENDINGS)
         if "curriculum" not in info.data:
             return value  # what is wrong with that is said already
         plan = _plan(info.data["curriculum"], info)
@@ -124,7 +124,7 @@ class NegativesParams(RecipeParams):
     def _p_cache_is_wanted(cls, value: str, info: ValidationInfo) -> str:
         if not value:
             return value
-        _check_name(value, _P_CACHE_ENDINGS)
+        check_beside(value, _P_CACHE_ENDINGS)
         if "curriculum" in info.data and _plan(info.data["curriculum"], info).most == 0:
             raise ValueError("is of no use while no near misses are asked for; set mined_negatives")
         return value
@@ -136,12 +136,3 @@ def _plan(curriculum: str, info: ValidationInfo) -> MiningPlan:
         mined_negatives=info.data.get("mined_negatives", 0),
         mine_from_epoch=info.data.get("mine_from_epoch", 0),
     )
-
-
-def _check_name(name: str, endings: tuple[str, ...]) -> None:
-    """Files lie in the dataset's folder, which somebody has allowed; nothing leads out of it."""
-    path = PurePosixPath(name)
-    if path.is_absolute() or ".." in path.parts or "\\" in name or "\0" in name:
-        raise ValueError("must be the name of a file in the dataset's folder")
-    if path.suffix.lower() not in endings:
-        raise ValueError(f"must end in {' or '.join(endings)}")

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import PurePosixPath
 from typing import Final, Literal
 
 from pydantic import field_validator
 
 from trainer.recipes.declaration import RecipeParams, parameter
+from trainer.recipes.file_names import check_beside
 
 _DATA, _SERVING = "Dataset", "Index and export"
 _BANK_ENDING: Final = ".npz"
@@ -85,11 +85,6 @@ class ServingParams(RecipeParams):
     @field_validator("bank_file")
     @classmethod
     def _bank_lies_beside_the_dataset(cls, value: str) -> str:
-        if not value:
-            return value
-        path = PurePosixPath(value)
-        if path.is_absolute() or ".." in path.parts or "\\" in value or "\0" in value:
-            raise ValueError("must name a file in the dataset's folder, e.g. bank.npz")
-        if path.suffix.lower() != _BANK_ENDING:
-            raise ValueError(f"must end in {_BANK_ENDING}")
+        if value:
+            check_beside(value, (_BANK_ENDING,))
         return value

@@ -1,8 +1,9 @@
 """Carries snapshots to the dashboard over HTTP: arrays never ride the socket.
 
 A snapshot appears in its folder whole (the trainer renames it into place), so
-the folder is the work list.  What has arrived is noted in a file, and noted
-again after a reset of the dashboard, which then asks for everything.
+the folder is the work list; one that is written anew is sent anew.  What has
+arrived is noted in a file, and noted again after a reset of the dashboard,
+which then asks for everything.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from typing import Final
 import requests
 
 from trainer.protocol.run_folder import RunPaths
+from trainer.protocol.snapshot_files import NOTE, mark_of, noted, snapshot_files
 
 log = logging.getLogger(__name__)
 _PAUSE_S: Final = 0.5
@@ -29,8 +31,8 @@ class SnapshotCourier:
     def __init__(self, paths: RunPaths, *, run: str) -> None:
         self._paths = paths
         self._run = run
-        self._note = paths.root / "snapshots.sent"
-        self._sent = set(_lines(self._note))
+        self._note = paths.root / NOTE
+        self._sent = noted(self._note)
         self._address: tuple[str, str] | None = None
         self._closing = threading.Event()
         self._wake = threading.Event()
@@ -64,16 +66,16 @@ class SnapshotCourier:
             while not self._closing.is_set():
                 self._wake.wait(_PAUSE_S)
                 self._wake.clear()
-                for path in self._waiting():
-                    if self._closing.is_set() or not self._upload(session, path):
+                for path, mark in self._waiting():
+                    if self._closing.is_set() or not self._upload(session, path, mark):
                         break
 
-    def _waiting(self) -> list[Path]:
-        return sorted(
-            path for path in self._paths.snapshots.glob("step_*.json.gz") if path.name not in self._sent
-        )
+    def _waiting(self) -> list[tuple[Path, str]]:
+        """Files with the marks they had before they were read: what is written meanwhile is sent again."""
+        marked = ((path, mark_of(path, folder=self._paths.snapshots)) for path in snapshot_files(self._paths))
+        return [(path, mark) for path, mark in marked if mark is not None and mark not in self._sent]
 
-    def _upload(self, session: requests.Session, path: Path) -> bool:
+    def _upload(self, session: requests.Session, path: Path, mark: str) -> bool:
         """Whether the next one may be tried."""
         if self._address is None:
             return False
@@ -88,9 +90,9 @@ class SnapshotCourier:
         elif not response.ok:
             log.info("snapshot %s: HTTP %d", path.name, response.status_code)
             return False
-        self._sent.add(path.name)
+        self._sent.add(mark)
         with contextlib.suppress(OSError), self._note.open("a") as note:
-            note.write(path.name + "\n")
+            note.write(mark + "\n")
         return True
 
 
@@ -110,10 +112,3 @@ def put_snapshot(
         headers={"Authorization": f"Bearer {token}", "Content-Type": "application/gzip"},
         timeout=_TIMEOUT_S,
     )
-
-
-def _lines(path: Path) -> list[str]:
-    try:
-        return path.read_text().split()
-    except OSError:
-        return []

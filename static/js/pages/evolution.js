@@ -5,6 +5,7 @@ import { formatAge, formatCount, formatNumber, formatPercent } from "../lib/form
 import { apiPath, datasetPage } from "../lib/run_choice.js";
 import { everySecond, openShell, toastError } from "../lib/shell.js";
 import { Sparkline } from "../lib/sparkline.js";
+import { askedAlike } from "./evolution/chosen_step.js";
 import { changeOf } from "./evolution/overview_words.js";
 
 const live = openShell();
@@ -59,7 +60,7 @@ function fact(word, value) {
 async function drawCurve(dataset, spark) {
   try {
     const { snapshots } = await get(`${apiPath(dataset.name)}/snapshots${query({ run: dataset.run })}`);
-    spark.reset(snapshots.map((/** @type {any} */ one) => one.summary.accuracy));
+    spark.reset(askedAlike(snapshots).map((/** @type {any} */ one) => one.summary.accuracy));
   } catch {
     // the run was deleted meanwhile: the card without its curve goes with the next loading
   }

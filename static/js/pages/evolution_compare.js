@@ -6,6 +6,7 @@ import { apiPath, carryRun, examplePath, fillRuns, runsOf } from "../lib/run_cho
 import { openShell, segments, toastError } from "../lib/shell.js";
 import { OUTCOMES, SORTS, readAddress, shownEntries, writeAddress } from "./compare/comparison.js";
 import { compareEntry } from "./compare/entry.js";
+import { askedAlike } from "./evolution/chosen_step.js";
 
 const AT_ONCE = 50;
 
@@ -100,8 +101,8 @@ function drawSentence() {
 /** The steps there are at both ends; a name such as `latest` stays a name. */
 async function loadSteps() {
   const ends = await Promise.all([view.run, view.runTo ?? view.run].map((run) => get(`${path}/snapshots${query({ run })}`)));
-  fillSteps(fromStep, ends[0].snapshots, view.from);
-  fillSteps(toStep, ends[1].snapshots, view.to);
+  fillSteps(fromStep, askedAlike(ends[0].snapshots), view.from);
+  fillSteps(toStep, askedAlike(ends[1].snapshots), view.to);
 }
 
 /** @param {HTMLSelectElement} choice @param {any[]} snapshots @param {string} chosen */

@@ -8,7 +8,7 @@ import { apiPath } from "../lib/run_choice.js";
 import { everySecond, openShell, segments, toast, toastError } from "../lib/shell.js";
 import { AddressBar } from "./evolution/address_bar.js";
 import { CategoryChips } from "./evolution/categories.js";
-import { chosenStep } from "./evolution/chosen_step.js";
+import { askedAlike, chosenStep } from "./evolution/chosen_step.js";
 import { Curve } from "./evolution/curve.js";
 import { ListView } from "./evolution/list_view.js";
 import { drawCapture, drawMeasures } from "./evolution/overview.js";
@@ -26,6 +26,7 @@ const live = openShell();
 let view = readAddress(location.search);
 /** @type {any[]} */
 let snapshots = [];
+let taken = snapshots; // also those that asked other probes than the newest one
 /** @type {any[]} due, but not taken */
 let skipped = [];
 /** @type {number | null} the step on screen */
@@ -83,7 +84,8 @@ async function show({ afresh = false } = {}) {
 async function loadList({ afresh = false } = {}) {
   try {
     const before = snapshots.map((one) => `${one.run} ${one.step} ${one.timestamp}`).join();
-    ({ snapshots, skipped } = await get(`${path}/snapshots${query({ run: view.run })}`));
+    ({ snapshots: taken, skipped } = await get(`${path}/snapshots${query({ run: view.run })}`));
+    snapshots = askedAlike(taken);
     const isNews = before !== snapshots.map((one) => `${one.run} ${one.step} ${one.timestamp}`).join();
     find("#content", HTMLElement).hidden = false;
     find("#nothing", HTMLElement).hidden = true;
@@ -126,7 +128,7 @@ function drawStep() {
 const drawNumbers = oncePerFrame(() => {
   if (shown === null) return;
   drawMeasures(find("#measures", HTMLElement), snapshots, shown, shownRun.latest);
-  drawCapture(find("#capture", HTMLElement), { snapshots, step: shown, skipped, attempts: shownRun.attempts, now: live.now() });
+  drawCapture(find("#capture", HTMLElement), { snapshots, taken, step: shown, skipped, attempts: shownRun.attempts, now: live.now() });
 });
 
 /** What is true of all rows. @param {import("./evolution/listing.js").ExamplePage} facts */

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.app.routes.api_rig import Api
+from tests.app.routes.api_rig import Api, report_snapshot
 
 ROWS = [
     {"input": "how to open a socket", "expected_output": "socket.socket"},
@@ -87,3 +87,26 @@ def test_a_run_without_a_checkpoint_says_so(api: Api, run_id: str) -> None:
     assert api.call("POST", address, {"probes": "others"}).status_code == 422
     assert api.call("POST", f"{address}/cancel").status_code == 202
     assert api.call("GET", "/api/runs/nobody/snapshots").status_code == 404
+
+
+def test_a_probe_is_taken_away_by_its_id(api: Api, run_id: str) -> None:
+    address = f"/api/runs/{run_id}/probes"
+    api.call("POST", address, [*ROWS, {"example_id": "a/b c", "input": "x", "expected_output": "y"}])
+    left = api.call("DELETE", f"{address}/a%2Fb%20c")
+    assert left.status_code == 200
+    assert [one["example_id"] for one in left.get_json()["probes"]] == ["added_0001", "mine <b>"]
+    assert api.call("DELETE", f"{address}/mine%20%3Cb%3E").status_code == 200
+    again = api.call("DELETE", f"{address}/mine%20%3Cb%3E")
+    assert again.status_code == 404
+    assert "lists them" in again.get_json()["error"]["hint"]
+    api.call("DELETE", f"{address}/added_0001")
+    assert api.get(address)["probes"] == []
+    assert api.get(f"/api/runs/{run_id}/snapshots")["has_added"] is False
+
+
+def test_the_list_says_whether_they_were_ever_asked(api: Api, run_id: str) -> None:
+    assert api.get(f"/api/runs/{run_id}/probes")["has_answers"] is False
+    report_snapshot(api, run_id, 10, num_correct=1)
+    assert api.get(f"/api/runs/{run_id}/probes")["has_answers"] is False
+    report_snapshot(api, run_id, 10, num_correct=1, dataset="python_docs (added probes)")
+    assert api.get(f"/api/runs/{run_id}/probes")["has_answers"] is True

@@ -206,6 +206,21 @@ def test_a_step_that_asked_other_examples_is_refused_with_those_that_asked_the_s
     assert "20" in response.get_json()["hint"]
 
 
+def test_first_and_best_are_meant_among_those_that_asked_the_same(api: Api, run_id: str) -> None:
+    report_snapshot(api, run_id, 20, num_correct=1, probe_set="q" * 16)
+    report_snapshot(api, run_id, 30, num_correct=2, probe_set="q" * 16)
+    report_snapshot(api, run_id, 40, num_correct=1, probe_set="q" * 16)
+    steps = {
+        name: api.get(f"{BASE}/python_docs/snapshot/{name}")["training_step"] for name in ("first", "best")
+    }
+    assert steps == {"first": 20, "best": 30}
+    assert api.get(f"{BASE}/python_docs/compare?from=first&to=best")["from"]["step"] == 20
+    (dataset,) = api.get(f"{BASE}/datasets")["datasets"]
+    assert (dataset["first_step"], dataset["best_step"]) == (0, 30)
+    listed = api.get(f"{BASE}/python_docs/snapshots")["snapshots"]
+    assert [one["probe_set"] for one in listed if one["step"] >= 20] == ["q" * 16] * 3
+
+
 def rows_of(api: Api, path: str) -> list[dict[str, str]]:
     """A download as rows."""
     response = api.call("GET", f"{BASE}/{path}")

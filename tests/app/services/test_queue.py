@@ -7,11 +7,15 @@ import stat
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import pytest
+
 from app.domain.run_states import RunState
+from app.errors import InvalidRequest
 from app.services.access import Access
 from app.services.run_reader import RunReader
 from app.store import runs as run_rows
 from tests.app.services.run_rig import Rig, open_rig
+from trainer.protocol.probe_files import probes_path, read_probes
 from trainer.protocol.run_folder import RunSpec
 
 
@@ -65,6 +69,36 @@ def test_a_launch_that_fails_makes_the_run_failed_with_its_reason(rig: Rig) -> N
     assert (finding["id"], finding["attempt"]) == ("not_started", run.attempt)
     assert "no such interpreter" in finding["cause"]
     assert finding["remedy"]
+
+
+def test_a_run_takes_the_probes_of_its_file_along_once(rig: Rig) -> None:
+    datasets = rig.settings.datasets_dir
+    datasets.mkdir(parents=True, exist_ok=True)
+    (datasets / "new.jsonl").write_text('{"input": "a", "expected_output": "b"}')
+    run, _ = rig.runs.create("two_tower", "python_docs", {"probe_file": "new.jsonl"})
+    rig.queue.launch_next()
+    path = probes_path(rig.paths(run.id))
+    assert [one.input for one in read_probes(path)] == ["a"]
+    path.write_bytes(b"")  # people have taken it away
+    rig.store.write(lambda session: run_rows.transition(session, run.id, new=RunState.FAILED))
+    rig.runs.retry(run.id)
+    rig.queue.launch_next()
+    assert read_probes(path) == []
+
+
+def test_a_file_of_probes_that_has_gone_meanwhile_is_the_reason_of_the_failure(rig: Rig) -> None:
+    datasets = rig.settings.datasets_dir
+    datasets.mkdir(parents=True, exist_ok=True)
+    (datasets / "new.jsonl").write_text('{"input": "a"}')
+    with pytest.raises(InvalidRequest, match="row 1: expected_output is missing") as refused:
+        rig.runs.create("two_tower", "python_docs", {"probe_file": "new.jsonl"})
+    assert refused.value.field == "params.probe_file"
+    (datasets / "new.jsonl").write_text('{"input": "a", "expected_output": "b"}')
+    run, _ = rig.runs.create("two_tower", "python_docs", {"probe_file": "new.jsonl"})
+    (datasets / "new.jsonl").unlink()
+    rig.queue.launch_next()
+    assert rig.runs.get(run.id).state == "failed"
+    assert "new.jsonl: No such file" in str(rig.runs.get(run.id).reason)
 
 
 def test_a_folder_that_is_still_supervised_is_not_launched_again(rig: Rig) -> None:

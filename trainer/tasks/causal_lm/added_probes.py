@@ -7,12 +7,19 @@ from dataclasses import replace
 
 from jinja2 import TemplateError
 
-from trainer.protocol.probe_files import AddedProbe, ProbeRowError
+from trainer.protocol.probe_files import AddedProbe, ProbeRowError, refused_by
 from trainer.tasks.causal_lm.examples import prompt_end
 from trainer.tasks.causal_lm.material import Material
 from trainer.tasks.causal_lm.model import LanguageModel
 from trainer.tasks.causal_lm.probes import Probe
 from trainer.tasks.causal_lm.rendering import chat_prompt
+
+
+def refused_prompts(
+    material: Material, model: LanguageModel, probes: Sequence[AddedProbe]
+) -> list[ProbeRowError]:
+    """The rows that are too long for the model, or that its template refuses."""
+    return refused_by(lambda probe, row: _probe(material, model, probe, row - 1), probes)
 
 
 def with_prompts(

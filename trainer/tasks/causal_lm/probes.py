@@ -5,7 +5,6 @@ Shape suffixes: B probes.
 
 from __future__ import annotations
 
-import hashlib
 from collections import defaultdict
 from collections.abc import Sequence as Row
 from dataclasses import dataclass
@@ -14,11 +13,13 @@ from typing import Any, Final
 
 import numpy as np
 
+from trainer.datasets.pinned import pinned_rows
 from trainer.engine.task import ProbeAnswers
 from trainer.language.completion import Completion
 from trainer.tasks.causal_lm.asking import completions, token_log_probabilities
 from trainer.tasks.causal_lm.material import Material, Sequence
 from trainer.tasks.causal_lm.model import LanguageModel
+from trainer.tasks.probe_choice import choose_in_turn
 
 _TEXT_PROMPT: Final = 32  # tokens of a plain text that are given
 _SIMILAR_CHARACTERS: Final = 2000
@@ -40,34 +41,35 @@ class Probe:
         return Sequence(ids, np.arange(len(ids)) >= len(self.prompt_ids))
 
 
-def choose_probes(material: Material, *, count: int, seed: int, max_reference: int) -> list[Probe]:
-    """Held-out examples: one of each group in turn, until there are ``count``.
+def choose_probes(
+    material: Material, *, count: int, seed: int, max_reference: int, pinned: Row[str] = ()
+) -> list[Probe]:
+    """Held-out examples: the ``pinned`` ones, then one of each group in turn.
 
-    The choice depends on the seed and the ids only.
+    Raises:
+        DatasetError: a pinned one does not exist, or cannot be asked.
     """
     conversations = material.conversations
-
-    def order(text: str) -> bytes:
-        return hashlib.blake2b(f"{seed}:{text}".encode(errors="surrogatepass"), digest_size=8).digest()
-
-    by_group: dict[str, list[int]] = defaultdict(list)
     first_of: dict[int, int] = {}
     for number in material.held_out.tolist():
-        row = int(material.row_of_S[number])
-        if row not in first_of:
-            first_of[row] = number
-            by_group[conversations.groups[row]].append(row)
-    queues = [
-        sorted(by_group[group], key=lambda row: order(conversations.ids[row]), reverse=True)
-        for group in sorted(by_group, key=order)
-    ]
-    chosen: list[int] = []
-    while queues and len(chosen) < count:
-        chosen.extend(queue.pop() for queue in queues[: count - len(chosen)])
-        queues = [queue for queue in queues if queue]
+        first_of.setdefault(int(material.row_of_S[number]), number)
+    first = pinned_rows(
+        pinned,
+        name=conversations.name,
+        ids=conversations.ids,
+        held_out=first_of,
+        trained=material.row_of_S[material.train].tolist(),
+    )
+    chosen = choose_in_turn(
+        first_of,
+        ids=conversations.ids,
+        group_of=conversations.groups.__getitem__,
+        count=count,
+        seed=seed,
+        pinned=first,
+    )
     return [
-        _probe(row, material.sequences[first_of[row]], conversations.kind, max_reference)
-        for row in sorted(chosen)
+        _probe(row, material.sequences[first_of[row]], conversations.kind, max_reference) for row in chosen
     ]
 
 

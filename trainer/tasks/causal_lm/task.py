@@ -17,10 +17,11 @@ from torch.optim import Optimizer
 
 from trainer.datasets.records import DatasetError, Tell
 from trainer.engine.task import LossOutput, ProbeAnswers
-from trainer.protocol.probe_files import AddedProbe
+from trainer.protocol.probe_files import AddedProbe, ProbeRowError
 from trainer.protocol.run_folder import RunSpec
 from trainer.recipes.causal_lm import CausalLmParams
-from trainer.tasks.causal_lm.added_probes import with_prompts
+from trainer.recipes.pinned_probes import pinned_ids
+from trainer.tasks.causal_lm.added_probes import refused_prompts, with_prompts
 from trainer.tasks.causal_lm.asking import ASKED_AT_ONCE, completions, perplexity, token_log_probabilities
 from trainer.tasks.causal_lm.batches import Batch, Batches
 from trainer.tasks.causal_lm.examples import prompt_end
@@ -66,7 +67,11 @@ class CausalLmTask:
         self._optimizers = build_optimizers(model.model, params)
         self._chance_loss = math.log(model.vocab_size)
         self._probes = choose_probes(
-            material, count=params.num_probes, seed=params.seed, max_reference=params.probe_tokens
+            material,
+            count=params.num_probes,
+            seed=params.seed,
+            max_reference=params.probe_tokens,
+            pinned=pinned_ids(params.pinned_probes),
         )
         self._evaluated = _chosen_for_evaluation(material, params)
         self._asked_at_once = min(ASKED_AT_ONCE, _ASKED_PER_TRAINED * params.batch_size)
@@ -159,6 +164,10 @@ class CausalLmTask:
         return answer_probes(
             self._model, self._probes, max_new_tokens=self._params.probe_tokens, at_once=self._asked_at_once
         )
+
+    def refused_probes(self, probes: Sequence[AddedProbe]) -> list[ProbeRowError]:
+        """The rows that are too long for the model, or that its template refuses."""
+        return refused_prompts(self._material, self._model, probes)
 
     def with_probes(self, probes: Sequence[AddedProbe]) -> CausalLmTask:
         """The same model with other prompts; what each expects is how it should go on.

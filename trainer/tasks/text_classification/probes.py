@@ -5,38 +5,41 @@ Shape suffixes: B probes, K labels, D numbers of a vector.
 
 from __future__ import annotations
 
-import hashlib
-from collections import defaultdict
+from collections.abc import Sequence
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from trainer.datasets.pinned import pinned_rows
 from trainer.engine.task import ProbeAnswers
+from trainer.tasks.probe_choice import choose_in_turn
 from trainer.tasks.text_classification.material import Ints, Material
 from trainer.tasks.text_classification.measures import Floats, losses, measure
 
 MOST_SHOWN: Final = 10  # labels of an answer that are written down, the most probable and the right one
 
 
-def choose_probes(material: Material, *, count: int, seed: int) -> Ints:
-    """Held-out rows, of every label in turn, depending on the seed and the ids only."""
+def choose_probes(material: Material, *, count: int, seed: int, pinned: Sequence[str] = ()) -> Ints:
+    """Held-out rows: the ``pinned`` ones, then of every label in turn.
 
-    def order(text: str) -> bytes:
-        return hashlib.blake2b(f"{seed}:{text}".encode(errors="surrogatepass"), digest_size=8).digest()
-
-    by_label: dict[int, list[int]] = defaultdict(list)
-    for row in material.split.held_out.tolist():
-        by_label[int(material.labels_N[row])].append(row)
-    queues = [
-        sorted(rows, key=lambda row: order(material.texts.ids[row]), reverse=True)
-        for _, rows in sorted(by_label.items(), key=lambda entry: order(material.names[entry[0]]))
-    ]
-    chosen: list[int] = []
-    while queues and len(chosen) < count:
-        chosen.extend(queue.pop() for queue in queues[: count - len(chosen)])
-        queues = [queue for queue in queues if queue]
-    return np.array(sorted(chosen), dtype=np.int64)
+    Raises:
+        DatasetError: a pinned one does not exist, or is not held out.
+    """
+    texts, split = material.texts, material.split
+    held_out = split.held_out.tolist()
+    first = pinned_rows(
+        pinned, name=texts.name, ids=texts.ids, held_out=held_out, trained=split.train.tolist()
+    )
+    chosen = choose_in_turn(
+        held_out,
+        ids=texts.ids,
+        group_of=lambda row: material.names[int(material.labels_N[row])],
+        count=count,
+        seed=seed,
+        pinned=first,
+    )
+    return np.array(chosen, dtype=np.int64)
 
 
 def describe_probes(material: Material, rows: Ints) -> list[dict[str, Any]]:

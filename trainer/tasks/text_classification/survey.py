@@ -105,7 +105,13 @@ def _surveyed(question: Question, read: _Read, texts: LabelledTexts, split: Spli
         **_sizes(params, len(texts.names()), question.datasets_dir),
     )
     examples = Examples(
-        texts.ids, texts.texts, texts.labels, split.train, split.held_out, words=("text", "label")
+        texts.ids,
+        texts.texts,
+        texts.labels,
+        split.train,
+        split.held_out,
+        words=("text", "label"),
+        answers=(texts.names(),),
     )
     checks = (_described(question, read, facts, texts), _split_check(facts, params))
     return Survey(checks, foresee(facts, params), examples)

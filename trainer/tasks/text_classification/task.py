@@ -22,10 +22,11 @@ from transformers import PreTrainedTokenizerFast
 from trainer.datasets.records import DatasetError, Tell
 from trainer.engine.task import LossOutput, ProbeAnswers
 from trainer.language.export import export_model
-from trainer.protocol.probe_files import AddedProbe
+from trainer.protocol.probe_files import AddedProbe, ProbeRowError
 from trainer.protocol.run_folder import RunSpec
+from trainer.recipes.pinned_probes import pinned_ids
 from trainer.recipes.text_classification import TextClassificationParams
-from trainer.tasks.text_classification.added_probes import with_texts
+from trainer.tasks.text_classification.added_probes import refused_texts, with_texts
 from trainer.tasks.text_classification.batches import Batch, Cutter, batches_of_epoch, in_order_of_length
 from trainer.tasks.text_classification.material import Ints, Material
 from trainer.tasks.text_classification.measures import (
@@ -69,7 +70,9 @@ class TextClassificationTask:
         )
         self._batch_size = min(params.batch_size, len(material.split.train))
         self._optimizer = build_optimizer(classifier.model, params)
-        self._probe_rows = choose_probes(material, count=params.num_probes, seed=params.seed)
+        self._probe_rows = choose_probes(
+            material, count=params.num_probes, seed=params.seed, pinned=pinned_ids(params.pinned_probes)
+        )
         self._measured: Measures | None = None
 
     @property
@@ -176,6 +179,10 @@ class TextClassificationTask:
                 vectors = np.empty((len(rows), pooled.shape[1]), np.float32) if vectors is None else vectors
                 vectors[places] = pooled.cpu().numpy()
         return answer_probes(self._material, rows, probabilities, vectors)
+
+    def refused_probes(self, probes: Sequence[AddedProbe]) -> list[ProbeRowError]:
+        """The rows whose label there is not."""
+        return refused_texts(self._material, probes)
 
     def with_probes(self, probes: Sequence[AddedProbe]) -> TextClassificationTask:
         """The same classifier with other texts; what each expects is one of its labels.

@@ -5,45 +5,44 @@ Shape suffixes: B probes, M documents of the pool, K best of them, D length of t
 
 from __future__ import annotations
 
-import hashlib
-from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any, Final
 
 import numpy as np
 
+from trainer.datasets.pinned import pinned_rows
 from trainer.engine.task import ProbeAnswers
 from trainer.retrieval.ranking import Floats, Ints, compare_with_all
+from trainer.tasks.probe_choice import choose_in_turn
 from trainer.tasks.two_tower.material import Material
 
 NUM_SHOWN: Final = 10
 
 
-def choose_probes(material: Material, *, count: int, seed: int) -> Ints:
-    """Held-out pairs for probing: one of each group in turn, until there are ``count``.
+def choose_probes(material: Material, *, count: int, seed: int, pinned: Sequence[str] = ()) -> Ints:
+    """Held-out pairs for probing: the ``pinned`` ones, then one of each group in turn.
 
-    The choice depends on the seed and the ids only. Of pairs with the same query the first is taken.
+    Of pairs with the same query the pinned one, or the first, is taken.
+
+    Raises:
+        DatasetError: a pinned one does not exist, or is not held out.
     """
-
-    def order(text: str) -> bytes:
-        return hashlib.blake2b(f"{seed}:{text}".encode(errors="surrogatepass"), digest_size=8).digest()
-
-    by_group: dict[str, list[int]] = defaultdict(list)
-    seen_queries: set[int] = set()
-    for row in material.split.held_out.tolist():
+    split = material.split
+    held_out = split.held_out.tolist()
+    first = pinned_rows(
+        pinned, name=material.name, ids=material.ids, held_out=held_out, trained=split.train.tolist()
+    )
+    seen_queries = {int(material.query_of_N[row]) for row in first}
+    rows = []
+    for row in held_out:
         query = int(material.query_of_N[row])
         if query not in seen_queries:
             seen_queries.add(query)
-            by_group[material.groups[row]].append(row)
-    queues = [
-        sorted(by_group[group], key=lambda row: order(material.ids[row]), reverse=True)
-        for group in sorted(by_group, key=order)
-    ]
-    chosen: list[int] = []
-    while queues and len(chosen) < count:
-        chosen.extend(queue.pop() for queue in queues[: count - len(chosen)])
-        queues = [queue for queue in queues if queue]
-    return np.array(sorted(chosen), dtype=np.int64)
+            rows.append(row)
+    chosen = choose_in_turn(
+        rows, ids=material.ids, group_of=material.groups.__getitem__, count=count, seed=seed, pinned=first
+    )
+    return np.array(chosen, dtype=np.int64)
 
 
 def describe_probes(material: Material, rows: Ints) -> list[dict[str, Any]]:

@@ -159,7 +159,8 @@ def _surveyed(question: Question, read: _Read, *, num_bank: int = 0) -> Survey:
         **(_text_facts(rows, params) if isinstance(rows, TextPairs) else {}),
     )
     shown = _texts(rows)
-    examples = Examples(rows.ids, shown[0], shown[1], split.train, split.held_out, WORDS)
+    answers = (rows.ids, rows.titles, rows.documents) if isinstance(rows, TextPairs) else None
+    examples = Examples(rows.ids, shown[0], shown[1], split.train, split.held_out, WORDS, answers)
     return Survey(
         (_described(question, read, facts, examples), _split_check(facts, params, rows=rows)),
         foresee(facts, params),

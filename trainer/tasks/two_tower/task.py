@@ -19,13 +19,14 @@ from torch.optim import Optimizer
 
 from trainer.datasets.records import DatasetError, Tell
 from trainer.engine.task import LossOutput, ProbeAnswers
-from trainer.protocol.probe_files import AddedProbe
+from trainer.protocol.probe_files import AddedProbe, ProbeRowError
 from trainer.protocol.run_folder import RunSpec
+from trainer.recipes.pinned_probes import pinned_ids
 from trainer.recipes.search_process import home_of_search
 from trainer.recipes.two_tower import TwoTowerParams
 from trainer.retrieval.ranking import Floats, Ints
 from trainer.retrieval.search import Search, open_search
-from trainer.tasks.two_tower.added_probes import with_queries
+from trainer.tasks.two_tower.added_probes import refused_queries, with_queries
 from trainer.tasks.two_tower.batches import Batch, Sampler, SamplerSettings
 from trainer.tasks.two_tower.evaluation import evaluate, index_settings
 from trainer.tasks.two_tower.export import Trained, asked_rows, write_export
@@ -36,6 +37,7 @@ from trainer.tasks.two_tower.memory_bank import BankNegatives, MemoryBank
 from trainer.tasks.two_tower.model import TwoTowers, build_optimizers
 from trainer.tasks.two_tower.near_misses import NearMisses, Supplied
 from trainer.tasks.two_tower.parts import Side
+from trainer.tasks.two_tower.pool_vectors import PoolVectors
 from trainer.tasks.two_tower.probes import answer_probes, choose_probes, describe_probes
 
 _CHUNK: Final = 1024
@@ -92,10 +94,11 @@ class TwoTowerTask:
         self._epoch = 0
         self._margin = params.margin / (params.temperature if params.margin_unit == "cosine" else 1.0)
         self._floors = Floors(params)
-        self._probe_rows = choose_probes(material, count=params.num_probes, seed=params.seed)
+        self._probe_rows = choose_probes(
+            material, count=params.num_probes, seed=params.seed, pinned=pinned_ids(params.pinned_probes)
+        )
         self._probe_golds = [self._sampler.golds_of(row) for row in self._probe_rows.tolist()]
-        self._pool = self._evaluation_pool()
-        self._pool_vectors: tuple[tuple[int, ...], Floats] | None = None
+        self._pool = PoolVectors(towers, material.documents, self._evaluation_pool(), chunk=self._chunk)
 
     @property
     def num_train_pairs(self) -> int:
@@ -105,7 +108,7 @@ class TwoTowerTask:
     @property
     def num_candidates(self) -> int:
         """Documents among which evaluation and probes search."""
-        return len(self._pool)
+        return len(self._pool.rows)
 
     def modules(self) -> dict[str, nn.Module]:
         """The towers by the name they are saved under."""
@@ -159,7 +162,7 @@ class TwoTowerTask:
         alone: compare it with the training loss by what each lies below its own chance level.
         """
         tell("reading held-out documents", 0.0)
-        documents = self._document_vectors()
+        documents = self._pool.now()
         rows = self._material.split.held_out
         tell("reading held-out queries", 0.5)
         queries = self._query_vectors(rows)
@@ -184,11 +187,15 @@ class TwoTowerTask:
         return answer_probes(
             self._material,
             self._query_vectors(self._probe_rows),
-            self._document_vectors(),
-            pool=self._pool,
-            golds=[np.searchsorted(self._pool, golds) for golds in self._probe_golds],
+            self._pool.now(),
+            pool=self._pool.rows,
+            golds=[np.searchsorted(self._pool.rows, golds) for golds in self._probe_golds],
             temperature=self._params.temperature,
         )
+
+    def refused_probes(self, probes: Sequence[AddedProbe]) -> list[ProbeRowError]:
+        """The rows whose document there is not; all where the towers read vectors."""
+        return refused_queries(self._material, probes)
 
     def with_probes(self, probes: Sequence[AddedProbe]) -> TwoTowerTask:
         """The same towers with other queries; what each expects is a document's id, title or text.
@@ -200,7 +207,7 @@ class TwoTowerTask:
         other = copy.copy(self)
         other._material, other._probe_rows = material, np.arange(len(probes), dtype=np.int64)
         other._probe_golds = [golds_B[place : place + 1] for place in range(len(probes))]
-        other._pool, other._pool_vectors = np.union1d(self._pool, golds_B), None
+        other._pool = self._pool.extended(golds_B)
         return other
 
     def export(self, folder: Path, *, run: RunSpec, step: int, metrics: dict[str, float], tell: Tell) -> None:
@@ -309,7 +316,7 @@ class TwoTowerTask:
             masked_BN = self._sampler.masked(rows[places], documents)
             loss = info_nce(
                 torch.from_numpy(queries_BD[places]),
-                torch.from_numpy(documents_MD[np.searchsorted(self._pool, documents)]),
+                torch.from_numpy(documents_MD[np.searchsorted(self._pool.rows, documents)]),
                 masked_BN=masked_BN,
                 temperature=self._params.temperature,
                 symmetric=symmetric,
@@ -328,20 +335,10 @@ class TwoTowerTask:
 
     def _pool_golds(self, rows: Ints) -> list[Ints]:
         """For each held-out pair the pool rows that answer its query."""
-        return [np.searchsorted(self._pool, self._sampler.golds_of(row)) for row in rows.tolist()]
+        return [np.searchsorted(self._pool.rows, self._sampler.golds_of(row)) for row in rows.tolist()]
 
     def _query_vectors(self, rows: Ints) -> Floats:
         return self._towers.vectors(self._towers.query, self._material.queries, rows, chunk=self._chunk)
-
-    def _document_vectors(self) -> Floats:
-        """Vectors of the pool; evaluation and probing at the same step share them."""
-        version = self._towers.version()
-        if self._pool_vectors is None or self._pool_vectors[0] != version:
-            vectors = self._towers.vectors(
-                self._towers.document, self._material.documents, self._pool, chunk=self._chunk
-            )
-            self._pool_vectors = (version, vectors)
-        return self._pool_vectors[1]
 
 
 def _bank(material: Material, towers: TwoTowers, params: TwoTowerParams) -> MemoryBank | None:

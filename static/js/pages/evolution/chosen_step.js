@@ -14,6 +14,14 @@ export function chosenStep(snapshots, step) {
   return snapshots.reduce((near, one) => (far(one) < far(near) ? one : near)).step;
 }
 
+/**
+ * Those that asked what the newest one asked: answers to other probes cannot be compared with these.  Pure.
+ * @param {any[]} snapshots by step
+ */
+export function askedAlike(snapshots) {
+  return snapshots.filter((one) => one.probe_set === snapshots.at(-1).probe_set);
+}
+
 /** More right, then less loss; of equals the earlier stays. @param {any} one @param {any} other */
 function isBetter(one, other) {
   const [right, rightThere] = [one.accuracy ?? -1, other.accuracy ?? -1];

@@ -1,7 +1,7 @@
 // @ts-check
 import { fill, h } from "../../lib/dom.js";
 import { formatClock, formatCount, formatDuration, formatNumber } from "../../lib/format.js";
-import { chanceOf, costOf, measuresOf, skippedByReason } from "./overview_words.js";
+import { chanceOf, costOf, measuresOf, othersWords, skippedByReason } from "./overview_words.js";
 
 /**
  * The chosen snapshot in numbers, each beside what it was in the first one and in the one before.
@@ -39,12 +39,12 @@ function changeLine(change, since) {
 /**
  * When the snapshot was taken, and what all of them have cost.
  * @param {HTMLElement} root
- * @param {{snapshots: any[], step: number, skipped: any[], attempts: any[], now: number}} facts
+ * @param {{snapshots: any[], taken: any[], step: number, skipped: any[], attempts: any[], now: number}} facts `taken` are also those of other probes
  */
-export function drawCapture(root, { snapshots, step, skipped, attempts, now }) {
+export function drawCapture(root, { snapshots, taken: all, step, skipped, attempts, now }) {
   const snapshot = snapshots.find((one) => one.step === step);
   if (!snapshot) return;
-  const cost = costOf(snapshots, attempts, now);
+  const cost = costOf(all, attempts, now);
   const taken = [`Taken ${formatClock(Date.parse(snapshot.timestamp) / 1000, now)}`];
   if (snapshot.epoch !== null && snapshot.epoch !== undefined) taken.push(`epoch ${formatNumber(snapshot.epoch, 3)}`);
   if (snapshot.cost_s !== null && snapshot.cost_s !== undefined) taken.push(`took ${formatDuration(snapshot.cost_s)}`);
@@ -52,7 +52,8 @@ export function drawCapture(root, { snapshots, step, skipped, attempts, now }) {
   fill(
     root,
     h("span", { text: taken.join(" · ") }),
-    cost ? h("span", { title: cost.title, dataset: { testid: "capture-cost" }, text: `${formatCount(snapshots.length)} snapshots cost ${cost.text}` }) : null,
+    cost ? h("span", { title: cost.title, dataset: { testid: "capture-cost" }, text: `${formatCount(all.length)} snapshots cost ${cost.text}` }) : null,
+    all.length > snapshots.length ? h("span", { dataset: { testid: "capture-others" }, ...othersWords(all.length - snapshots.length) }) : null,
     skipped.length > 0 ? skippedList(skipped, isOpen) : null,
   );
 }

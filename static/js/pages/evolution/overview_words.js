@@ -80,6 +80,12 @@ export function costOf(snapshots, attempts, now) {
   return { text: `${formatPercent(spent / ran, spent / ran < 0.01 ? 2 : 1)} of the run's time`, title: `${title}, of ${formatDuration(ran)} the run has run` };
 }
 
+/** Why a timeline does not show all snapshots there are. @param {number} count of those it does not @returns {{text: string, title: string}} */
+export function othersWords(count) {
+  const text = `${formatCount(count)} more asked other probes`;
+  return { text, title: `${text} and are not shown; the run's checkpoints can be asked the present ones, on its tab Checkpoints` };
+}
+
 /**
  * Snapshots that were not taken, those of one reason together.
  * @param {{step: number, reason: string | null}[]} skipped @returns {{steps: number[], reason: string}[]}

@@ -1,9 +1,10 @@
 // @ts-check
-/** "Ask all checkpoints": a job that asks each kept checkpoint its probes, and probes that people add. */
+/** "Ask all checkpoints": a job that asks each kept checkpoint its probes, its own or those that people have added. */
 import { ApiError, get, post } from "../../lib/api.js";
 import { fill, h } from "../../lib/dom.js";
 import { formatCount } from "../../lib/format.js";
 import { datasetWord } from "../../lib/run_facts.js";
+import { AddedProbes } from "./added_probes.js";
 
 /**
  * @typedef {{step: number, result: string, summary?: Record<string, number | null>}} Asked
@@ -47,38 +48,35 @@ export class BackfillPanel {
   #which = h("select", { class: "select", dataset: { testid: "backfill-probes" } },
     h("option", { value: "own", text: "the run's own probes" }), h("option", { value: "added", text: "the added probes" }));
   #link = h("a", { text: "See the answers" });
-  #input = h("textarea", { class: "input", rows: "2", dataset: { testid: "probe-input" } });
-  #expected = h("textarea", { class: "input", rows: "2", dataset: { testid: "probe-expected" } });
-  #added = h("p", { class: "small muted", role: "status", dataset: { testid: "probe-count" } });
-  #expects = h("span", { class: "muted small" });
+  #adding;
 
   /** @param {HTMLElement} place @param {string} path of the run in the API @param {{id: string, dataset: string}} run */
   constructor(place, path, run) {
     this.#place = place;
     this.#path = path;
     this.#run = run;
+    this.#adding = new AddedProbes(path, this.#address(true), {
+      guarded: (work) => this.#guarded(work),
+      changed: async () => {
+        this.#which.value = "added";
+        this.#update(await get(`${this.#path}/snapshots`));
+      },
+    });
   }
 
   async show() {
-    const [found, probes] = await Promise.all([get(`${this.#path}/snapshots`), get(`${this.#path}/probes`)]);
+    const [found] = await Promise.all([get(`${this.#path}/snapshots`), this.#adding.show()]);
     if (!this.#place.childElementCount) this.#draw();
     this.#update(found);
-    this.#tellProbes(probes);
   }
 
   #draw() {
-    const adding = h("details", { class: "backfill-adding" },
-      h("summary", { text: "Add a probe" }),
-      h("label", { class: "field" }, "What is asked", this.#input),
-      h("label", { class: "field" }, h("span", {}, "What is expected ", this.#expects), this.#expected),
-      h("button", { type: "button", class: "button button-small", text: "Add", dataset: { testid: "probe-add" }, onclick: () => void this.#add() }),
-      this.#added);
     fill(this.#place, h("section", { class: "card backfill" },
       h("div", { class: "card-head" }, h("h2", { text: "Ask the checkpoints" })),
       h("div", { class: "card-body" },
         h("p", { class: "muted", text: "What would each kept checkpoint have answered? Their answers join the run's evolution. The training, if it goes on, is not disturbed." }),
         h("div", { class: "backfill-controls" }, h("label", {}, "Ask ", this.#which), this.#start, this.#cancel),
-        this.#error, this.#bar, this.#words, this.#list, this.#link, adding)));
+        this.#error, this.#bar, this.#words, this.#list, this.#link, this.#adding.element)));
   }
 
   /** @param {Backfill} found */
@@ -91,6 +89,7 @@ export class BackfillPanel {
     this.#which.disabled = running;
     const added = /** @type {HTMLOptionElement} */ (this.#which.options[1]);
     added.disabled = !found.has_added;
+    if (added.disabled) this.#which.value = "own";
     const percent = Math.round(100 * (job?.doing?.fraction ?? 0));
     this.#bar.hidden = !running;
     this.#bar.setAttribute("aria-valuenow", String(percent));
@@ -124,21 +123,6 @@ export class BackfillPanel {
   /** @param {string} address @param {object} [body] */
   async #order(address, body = {}) {
     await this.#guarded(async () => this.#update(await post(`${this.#path}/${address}`, body)));
-  }
-
-  async #add() {
-    await this.#guarded(async () => {
-      this.#tellProbes(await post(`${this.#path}/probes`, [{ input: this.#input.value, expected_output: this.#expected.value }]));
-      this.#input.value = this.#expected.value = "";
-      this.#which.value = "added";
-      this.#update(await get(`${this.#path}/snapshots`));
-    });
-  }
-
-  /** @param {{probes: any[], expects: string, note: string}} found */
-  #tellProbes({ probes, expects, note }) {
-    this.#expects.textContent = `(${expects})`;
-    this.#added.textContent = `${probes.length ? `${formatCount(probes.length)} added so far.` : "None added yet."} ${note}`;
   }
 
   /** @param {() => Promise<void>} work */
