@@ -84,7 +84,7 @@ class Chart:
 
 _TICKS: dict[Format, Figure] = {
     "number": {"exponentformat": "power", "minexponent": 4},
-    "percent": {"tickformat": ".0%", "rangemode": "nonnegative"},
+    "percent": {"tickformat": ".0%", "rangemode": "nonnegative", "maxallowed": 1.02},
     "bytes": {"tickformat": ".3~s", "ticksuffix": "B", "rangemode": "tozero"},
     "rate": {"tickformat": ".3~s"},
 }

@@ -29,6 +29,7 @@ ADDED = {  # of each recipe: what is added, and what the first row must be like
     "text_classification": [{"input": "a text nobody wrote", "expected_output": "LABEL"}],
     "causal_lm": [{"input": "def sum(values):", "expected_output": "Add them up."}],
 }
+OF_ONE_RECIPE = pytest.mark.parametrize("trained", ["two_tower"], indirect=True)  # all go the same way
 
 
 @pytest.fixture(scope="session", params=SMALL_RUNS)
@@ -116,6 +117,7 @@ def test_a_probe_of_an_unknown_answer_is_refused_with_its_row(run_copy: RunPaths
     assert ask(run_copy, "--probes", str(path), code=2) == []
 
 
+@OF_ONE_RECIPE
 def test_what_is_damaged_or_gone_is_told_and_the_others_are_asked(run_copy: RunPaths) -> None:
     shutil.rmtree(run_copy.snapshots)
     damaged = manifests(run_copy)[0]
@@ -125,6 +127,7 @@ def test_what_is_damaged_or_gone_is_told_and_the_others_are_asked(run_copy: RunP
     assert len(report["asked"]) == len(manifests(run_copy)) - 1
 
 
+@OF_ONE_RECIPE
 def test_a_killed_job_leaves_nothing_half_done(run_copy: RunPaths) -> None:
     shutil.rmtree(run_copy.snapshots)
     command = [sys.executable, "-m", "trainer", "snapshot", str(run_copy.root), "--json"]
