@@ -14,6 +14,7 @@ from tests.e2e.chromium import logged_in
 from tests.e2e.dashboard import Dashboard
 from tests.e2e.snapshots import Made, short_run, upload_to
 from tests.e2e.watched_page import WatchedPage, watch
+from tests.waiting import wait_for
 
 pytestmark = pytest.mark.browser
 STEPS = [0, 10, 25, 50, 100, 250, 500]
@@ -99,25 +100,27 @@ def test_slider_keys_buttons_and_pointer_choose_the_snapshot(
     expect_step(page, 500)
 
 
+def place_of(mark: Locator) -> float:
+    box = mark.bounding_box()
+    assert box
+    return box["x"]
+
+
 def test_a_click_on_the_curve_jumps_and_the_slider_moves_its_mark(
     page: Page, dashboard: Dashboard, run: str
 ) -> None:
     page.goto(address(dashboard, "?step=first"))
     curve, mark = page.locator("#curve"), page.locator(".curve-mark")
     expect(mark).to_be_visible(timeout=20_000)  # the charts' library comes after the first rows
-    at_first, box = mark.bounding_box(), curve.locator(".nsewdrag").first.bounding_box()
-    assert at_first
+    at_first, box = place_of(mark), curve.locator(".nsewdrag").first.bounding_box()
     assert box
     page.mouse.click(box["x"] + box["width"] * 0.97, box["y"] + box["height"] / 2)
     expect_step(page, 500)
-    at_last = mark.bounding_box()
-    assert at_last
-    assert at_last["x"] > at_first["x"] + box["width"] / 2
+    half = box["width"] / 2
+    at_last = wait_for(lambda: (x := place_of(mark)) > at_first + half and x, what="the mark at the last")
     page.keyboard.press("ArrowLeft")
     expect_step(page, 250)
-    between = mark.bounding_box()
-    assert between
-    assert at_first["x"] < between["x"] < at_last["x"]
+    wait_for(lambda: at_first < place_of(mark) < at_last, what="the mark in the middle")
 
 
 def test_it_plays_to_the_end_and_pauses_with_the_space_bar(
