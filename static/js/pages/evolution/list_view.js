@@ -17,8 +17,8 @@ export class ListView {
   #question = "";
   #step = 0;
   #run = "";
-  /** @type {EvolutionView | null} */
-  #view = null;
+  /** @type {import("../../lib/evolution_address.js").ListAsked | null} which examples, in which order */
+  #list = null;
   #current = 0;
   #range = { first: 0, last: 0 }; // rows there are: those in sight and a few more
 
@@ -58,7 +58,7 @@ export class ListView {
    */
   async show(view, { run, step }, { afresh = false, position = null } = {}) {
     if (run !== this.#run) this.answers.forget();
-    [this.#view, this.#run, this.#step] = [view, run, step];
+    [this.#run, this.#step, this.#list] = [run, step, listAsked(view, step)];
     if (afresh) this.#question = "";
     this.#position = position ?? this.#position;
     this.rows.refresh();
@@ -114,7 +114,7 @@ export class ListView {
 
   /** What is asked of the server. */
   #fields() {
-    return this.#view === null ? null : { run: this.#run, texts: "short", ...listAsked(this.#view, this.#step) };
+    return this.#list === null ? null : { run: this.#run, texts: "short", ...this.#list };
   }
 
   /** @param {number} step @param {number[]} indices */
@@ -148,9 +148,8 @@ export class ListView {
       return;
     }
     const steps = this.listing.facts?.steps ?? [];
-    const list = this.#view === null ? null : listAsked(this.#view, this.#step);
     row.show(example, {
-      dataset: this.owner.dataset, run: this.#run, step: this.#step, list,
+      dataset: this.owner.dataset, run: this.#run, step: this.#step, list: this.#list,
       place: steps.indexOf(this.#step), answer: this.answers.at(this.#step, example.index),
     });
   }

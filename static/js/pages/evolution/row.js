@@ -36,6 +36,8 @@ export class ExampleRowView {
   #trail = new Trail();
   /** @type {any} */
   #shown = null;
+  /** @type {unknown[]} what the rest says: a row in sight is shown again at each answer to another one */
+  #said = [];
   /** @type {string | null} */
   #state = null;
 
@@ -55,7 +57,7 @@ export class ExampleRowView {
 
   /** A place whose example is on its way. */
   wait() {
-    this.#shown = null;
+    [this.#shown, this.#said] = [null, []];
     this.element.dataset.waits = "true";
     this.link.removeAttribute("href");
   }
@@ -66,6 +68,9 @@ export class ExampleRowView {
    *   `place` of the step among the steps of the trail; `answer` null while it is on its way
    */
   show(example, { dataset, run, step, list, place, answer }) {
+    const said = [example, run, step, list, place, answer];
+    if (said.every((one, index) => one === this.#said[index])) return;
+    this.#said = said;
     if (example !== this.#shown) this.#showExample(example);
     this.link.setAttribute("href", exampleAddress(dataset, example.example_id, { run, step, list }));
     this.#trail.mark(place);
