@@ -124,8 +124,7 @@ def test_a_rank_that_waits_for_ever_is_found_by_the_stacks_of_all(tmp_path: Path
     stacks = _told(paths, "stacks")[-1]
     assert "Rank 0:" in stacks["text"]
     assert "rank_that.py" in stacks["frame"]
-    reasons = [event["reason"] for event in _told(paths, "state") if event["state"] == "stalled"]
-    assert any("Rank 1 stands in" in reason for reason in reasons)
+    wait_until(lambda: any("Rank 1 stands in" in event["reason"] for event in _told(paths, "state")))
     supervisor.send_signal(signal.SIGQUIT)
     finish(supervisor, paths, timeout_s=60)
     assert nobody_is_left(paths)
