@@ -13,7 +13,7 @@ from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
 from tests.e2e.chromium import logged_in
 from tests.e2e.dashboard import Dashboard
 from tests.e2e.snapshots import Made, short_run, upload_to
-from tests.e2e.watched_page import WatchedPage, watch
+from tests.e2e.watched_page import WatchedPage, box_of, watch
 from tests.waiting import wait_for
 
 pytestmark = pytest.mark.browser
@@ -53,16 +53,13 @@ def expect_step(page: Page, step: int) -> None:
 
 def press(page: Page, button: Locator) -> None:
     """Click as a pointer does: Playwright's own click scrolls what sticks to the top of the page."""
-    box = button.bounding_box()
-    assert box
+    box = box_of(button)
     page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
 
 
 def top_of(page: Page, example: int) -> float:
     """Where on the screen a row stands."""
-    box = row(page, example).bounding_box()
-    assert box
-    return box["y"]
+    return box_of(row(page, example))["y"]
 
 
 def right_at(step: int) -> int:
@@ -90,20 +87,12 @@ def test_slider_keys_buttons_and_pointer_choose_the_snapshot(
     expect_step(page, 10)
     expect(page).to_have_url(re.compile(r"step=10"))
     first, last = page.get_by_test_id("snapshot-0"), page.get_by_test_id("snapshot-500")
-    start, end = first.bounding_box(), last.bounding_box()
-    assert start
-    assert end
+    start, end = box_of(first), box_of(last)
     page.mouse.move(start["x"] + 2, start["y"] + 20)
     page.mouse.down()
     page.mouse.move(end["x"] + 2, end["y"] + 20, steps=5)
     page.mouse.up()
     expect_step(page, 500)
-
-
-def place_of(mark: Locator) -> float:
-    box = mark.bounding_box()
-    assert box
-    return box["x"]
 
 
 def test_a_click_on_the_curve_jumps_and_the_slider_moves_its_mark(
@@ -112,15 +101,14 @@ def test_a_click_on_the_curve_jumps_and_the_slider_moves_its_mark(
     page.goto(address(dashboard, "?step=first"))
     curve, mark = page.locator("#curve"), page.locator(".curve-mark")
     expect(mark).to_be_visible(timeout=20_000)  # the charts' library comes after the first rows
-    at_first, box = place_of(mark), curve.locator(".nsewdrag").first.bounding_box()
-    assert box
+    at_first, box = box_of(mark)["x"], box_of(curve.locator(".nsewdrag").first)
     page.mouse.click(box["x"] + box["width"] * 0.97, box["y"] + box["height"] / 2)
     expect_step(page, 500)
     half = box["width"] / 2
-    at_last = wait_for(lambda: (x := place_of(mark)) > at_first + half and x, what="the mark at the last")
+    at_last = wait_for(lambda: (x := box_of(mark)["x"]) > at_first + half and x, what="the mark at the last")
     page.keyboard.press("ArrowLeft")
     expect_step(page, 250)
-    wait_for(lambda: at_first < place_of(mark) < at_last, what="the mark in the middle")
+    wait_for(lambda: at_first < box_of(mark)["x"] < at_last, what="the mark in the middle")
 
 
 def test_it_plays_to_the_end_and_pauses_with_the_space_bar(

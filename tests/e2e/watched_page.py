@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from playwright.sync_api import BrowserContext, ConsoleMessage, Page
+from playwright.sync_api import BrowserContext, ConsoleMessage, FloatRect, Locator, Page
 
 VIOLATIONS = """
 addEventListener("securitypolicyviolation", (event) => {
@@ -47,3 +47,10 @@ def watch(context: BrowserContext) -> Iterator[WatchedPage]:
         assert "\n".join(watched.errors) == ""
     finally:
         page.close()
+
+
+def box_of(shown: Locator) -> FloatRect:
+    """Where something stands on the screen, and how large it is."""
+    box = shown.bounding_box()
+    assert box, f"{shown} is not shown"
+    return box
