@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
-  formatAge, formatBytes, formatClock, formatCount, formatDuration, formatExit, formatNumber, formatPercent,
+  formatAge, formatBytes, formatClock, formatCount, formatDuration, formatExit, formatNumber, formatPercent, formatShown,
 } from "../../static/js/lib/format.js";
 
 test("numbers keep four digits and say what is not finite", () => {
@@ -38,6 +38,12 @@ test("sizes are binary and percents have one decimal", () => {
   assert.equal(formatBytes(103_900_000), "99.1 MiB");
   assert.equal(formatPercent(0.3604), "36.0 %");
   assert.equal(formatCount(3372), "3,372");
+});
+
+test("a list says how many of all examples it shows", () => {
+  assert.equal(formatShown(600, 600), "600 examples");
+  assert.equal(formatShown(12, 1600), "12 of 1,600 examples");
+  assert.equal(formatShown(1, 1), "1 example");
 });
 
 test("an end is told in words, whichever way the signal is written", () => {

@@ -44,6 +44,12 @@ export function formatCount(count) {
   return count === null || count === undefined ? DASH : grouped.format(count);
 }
 
+/** How many of all examples a list shows, in words. @param {number} shown @param {number} all */
+export function formatShown(shown, all) {
+  const of = `${formatCount(all)} ${all === 1 ? "example" : "examples"}`;
+  return shown === all ? of : `${formatCount(shown)} of ${of}`;
+}
+
 /** @param {unknown} fraction 0 to 1 @param {number} [decimals] */
 export function formatPercent(fraction, decimals = 1) {
   const value = toNumber(fraction);

@@ -1,7 +1,7 @@
 // @ts-check
 import { get, query } from "../lib/api.js";
 import { debounce, fill, find, h, pageJson, setText } from "../lib/dom.js";
-import { formatCount, formatPercent } from "../lib/format.js";
+import { formatCount, formatPercent, formatShown } from "../lib/format.js";
 import { apiPath, carryRun, examplePath, fillRuns, runsOf } from "../lib/run_choice.js";
 import { openShell, segments, toastError } from "../lib/shell.js";
 import { OUTCOMES, SORTS, readAddress, shownEntries, writeAddress } from "./compare/comparison.js";
@@ -83,7 +83,7 @@ function draw() {
   more.hidden = entries.length <= drawn;
   setText(more, `Show ${formatCount(Math.min(AT_ONCE, entries.length - drawn))} more of ${formatCount(entries.length)}`);
   const all = found.counts[outcome];
-  setText(find("#shown"), entries.length === all ? `${formatCount(all)} examples` : `${formatCount(entries.length)} of ${formatCount(all)} examples`);
+  setText(find("#shown"), formatShown(entries.length, all));
   find("#csv", HTMLAnchorElement).href = `${path}/compare${query({ run: view.run, run_to: view.runTo, from: view.from, to: view.to, format: "csv" })}`;
 }
 

@@ -2,7 +2,7 @@
 import { get, query } from "../lib/api.js";
 import { debounce, fill, find, h, icon, oncePerFrame, pageJson, setText } from "../lib/dom.js";
 import { SPEEDS, neighbourStep, readAddress } from "../lib/evolution_address.js";
-import { formatCount } from "../lib/format.js";
+import { formatCount, formatShown } from "../lib/format.js";
 import { loadPlotly } from "../lib/plotly.js";
 import { apiPath } from "../lib/run_choice.js";
 import { everySecond, openShell, segments, toast, toastError } from "../lib/shell.js";
@@ -137,7 +137,7 @@ function drawFacts({ total, counts, groups, task }) {
   drawOrders(task);
   drawGroups(groups);
   const all = snapshots.at(-1)?.summary.total_examples ?? total;
-  setText(find("#shown"), total === all ? `${formatCount(total)} examples` : `${formatCount(total)} of ${formatCount(all)} examples`);
+  setText(find("#shown"), formatShown(total, all));
   find("#no-match", HTMLElement).hidden = total > 0;
 }
 
