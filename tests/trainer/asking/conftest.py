@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import json
 import shutil
-import time
 from pathlib import Path
 
 import pytest
 
+from tests.trainer.tasks.small_runs import finished, prepared
 from tests.trainer.tasks.two_tower.small_material import text_pairs
-from tests.trainer.warm import launch_engine
-from trainer.protocol.run_folder import RunPaths, RunSpec
-from trainer.recipes.registry import recipes, validate
+from trainer.protocol.run_folder import RunPaths
 
 SMALL = {
     "batch_size": 16, "dim": 16, "hidden_dim": 16, "num_buckets": 1024, "num_probes": 5, "num_epochs": 3,
@@ -29,14 +27,8 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> RunPaths:
     dataset.write_text(
         "\n".join(json.dumps({"id": i, "query": q, "document": d, "group": g}) for i, q, d, g in rows)
     )
-    paths = RunPaths(folder / "run")
-    RunSpec(
-        run_id="run", name="asked", recipe="two_tower", dataset=str(dataset),
-        params=validate(recipes()["two_tower"], SMALL), created_at=time.time(),
-        datasets_dir=str(folder / "datasets"),
-    ).save(paths)  # fmt: skip
-    process = launch_engine(paths.root)
-    assert process.wait() == 0, process.output()
+    paths = prepared("two_tower", folder / "run", dataset, **SMALL)
+    finished(paths)
     return paths
 
 

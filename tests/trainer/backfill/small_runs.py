@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import json
-import time
 from pathlib import Path
 from typing import Any
 
 from tests.trainer.tasks.causal_lm.small_corpus import SMALL as SMALL_LM
 from tests.trainer.tasks.causal_lm.small_corpus import write_completions
+from tests.trainer.tasks.small_runs import finished, prepared
 from tests.trainer.tasks.text_classification.small_texts import SMALL as SMALL_CLASSIFIER
 from tests.trainer.tasks.text_classification.small_texts import write_texts
 from tests.trainer.tasks.two_tower.small_material import text_pairs
-from tests.trainer.warm import launch_engine
-from trainer.protocol.run_folder import RunPaths, RunSpec
-from trainer.recipes.registry import recipes, validate
+from trainer.protocol.run_folder import RunPaths
 
 SMALL_TOWERS: dict[str, Any] = {
     "batch_size": 16, "dim": 16, "hidden_dim": 16, "num_buckets": 1024, "num_probes": 5,
@@ -30,14 +28,9 @@ FEW_STEPS = {"max_steps": 12, "checkpoint_every": 4, "eval_every": 6, "keep_chec
 
 def train_small(recipe: str, folder: Path) -> RunPaths:
     """Train ``recipe`` by the trainer itself."""
-    paths = RunPaths(folder / "run")
-    params = validate(recipes()[recipe], {**SMALL_RUNS[recipe], **FEW_STEPS})
-    RunSpec(
-        run_id="run", name="small", recipe=recipe, dataset=str(write_dataset(recipe, folder)), params=params,
-        created_at=time.time(), datasets_dir=str(folder / "datasets"),
-    ).save(paths)  # fmt: skip
-    process = launch_engine(paths.root)
-    assert process.wait() == 0, process.output()
+    params = {**SMALL_RUNS[recipe], **FEW_STEPS}
+    paths = prepared(recipe, folder / "run", write_dataset(recipe, folder), **params)
+    finished(paths)
     return paths
 
 
