@@ -6,7 +6,6 @@ the fields of an example; a new task is one function in ``_ANSWERS``.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from difflib import SequenceMatcher
 from typing import Any, Final
@@ -17,15 +16,16 @@ from sqlalchemy.orm import Session
 
 from app.services.evolution_classification import classification_answer
 from app.services.evolution_imported import imported_answer
-from app.services.evolution_numbers import finite, number, share, whole
+from app.services.evolution_numbers import is_one, number, share, whole
 from app.services.evolution_original import TASK
 from app.services.evolution_probes import Documents, Probes
-from app.store import snapshots
+from app.store import snapshot_answers
 from app.store.models import Snapshot
 from app.store.snapshot_blocks import Answered
 from app.store.snapshots import Moment
 
-Answer = Callable[[dict[str, Any], Mapping[str, float], dict[str, Any], Documents], dict[str, Any]]
+# Of a probe, its numbers (None where not finite), its output, and the documents known.
+Answer = Callable[[dict[str, Any], Mapping[str, float | None], dict[str, Any], Documents], dict[str, Any]]
 
 SHORT_CHARACTERS: Final = 300
 # What neither a column of that name nor another field of an output may stand for: scripts name theirs freely.
@@ -55,7 +55,7 @@ def examples_of(
         probes: the probes it asked.
         rows: positions of probes.
     """
-    answered = snapshots.answers(session, snapshot, rows)
+    answered = snapshot_answers.read(session, snapshot, rows)
     wanted = range(len(probes.examples)) if rows is None else rows
     ids = {document_id for row in wanted for document_id in _named(answered[row].output)}
     documents = probes.documents(session, ids)
@@ -79,9 +79,10 @@ def example_json(
 
 def answer_json(probe: dict[str, Any], task: str, answered: Answered, documents: Documents) -> dict[str, Any]:
     """What was answered: the numbers of the columns, and what the task makes of the output."""
-    numbers = {name: value for name, value in answered.numbers.items() if name not in _NO_NUMBERS}
-    values = {name: math.nan if value is None else value for name, value in numbers.items()}
-    found = {**numbers, **_ANSWERS.get(task, _text_answer)(probe, values, answered.output, documents)}
+    numbers = answered.numbers
+    if not _NO_NUMBERS.isdisjoint(numbers):
+        numbers = {name: value for name, value in numbers.items() if name not in _NO_NUMBERS}
+    found = {**numbers, **_ANSWERS.get(task, _text_answer)(probe, numbers, answered.output, documents)}
     found["loss"] = numbers.get("loss")
     found.pop("correct", None)
     return found
@@ -104,7 +105,7 @@ def trajectory_of(
 
 def answered_texts(session: Session, snapshot: Snapshot | Moment, probes: Probes) -> list[str]:
     """What was answered to each probe, as text: of a retriever title and text of the first document."""
-    answered = snapshots.answers(session, snapshot)
+    answered = snapshot_answers.read(session, snapshot)
     outputs = [answered[row].output for row in range(len(probes.examples))]
     if snapshot.task != "retrieval":
         return [_text_of(output) for output in outputs]
@@ -154,7 +155,7 @@ def is_correct(columns: Mapping[str, NDArray[np.float64]], snapshot: Snapshot | 
 
 
 def _retrieval_answer(
-    probe: dict[str, Any], values: Mapping[str, float], output: dict[str, Any], documents: Documents
+    probe: dict[str, Any], numbers: Mapping[str, float | None], output: dict[str, Any], documents: Documents
 ) -> dict[str, Any]:
     gold = probe.get("gold")
     golds = {str(each) for each in gold} if isinstance(gold, list) else {str(gold)}
@@ -163,7 +164,7 @@ def _retrieval_answer(
         {
             "document_id": document_id,
             "title": known(document_id, (document_id,))[0],
-            "score": number(score),
+            "score": score if type(score) is float else number(score),
             "gold": document_id in golds,
         }
         for document_id, score in output.get("top", [])
@@ -171,25 +172,25 @@ def _retrieval_answer(
     text = documents.get(top[0]["document_id"], ("", ""))[1] if top else ""
     return {
         "model_output": text,
-        "exact_match": values["rank"] == 1 if "rank" in values else values.get("correct", 0.0) >= 1,
+        "exact_match": numbers["rank"] == 1 if "rank" in numbers else is_one(numbers.get("correct")),
         "output_length": len(text),
-        "similarity": share(values.get("score")),
-        "rank": whole(values.get("rank"), low=1),
-        "margin": finite(values.get("margin")),
-        "score": finite(values.get("score")),
+        "similarity": share(numbers.get("score")),
+        "rank": whole(numbers.get("rank"), low=1),
+        "margin": numbers.get("margin"),
+        "score": numbers.get("score"),
         "gold": gold,
         "top": top,
     }
 
 
 def _text_answer(
-    probe: dict[str, Any], values: Mapping[str, float], output: dict[str, Any], documents: Documents
+    probe: dict[str, Any], numbers: Mapping[str, float | None], output: dict[str, Any], documents: Documents
 ) -> dict[str, Any]:
     text = _text_of(output)
     expected = str(probe["expected_output"])
-    correct = values["correct"] >= 1 if "correct" in values else text == expected
-    extra = {key: value for key, value in output.items() if key not in _TOLD and key not in values}
-    told = {"similarity": share(values["similarity"])} if "similarity" in values else {}
+    correct = is_one(numbers["correct"]) if "correct" in numbers else text == expected
+    extra = {key: value for key, value in output.items() if key not in _TOLD and key not in numbers}
+    told = {"similarity": share(numbers["similarity"])} if "similarity" in numbers else {}
     return {
         **extra,
         "model_output": text,

@@ -25,7 +25,7 @@ from app.services.evolution_original import (
     printable,
     step_file_name,
 )
-from app.store import imports, probes, snapshots
+from app.store import imports, probes, snapshot_answers, snapshots
 from app.store.engine import Store
 from app.store.models import Snapshot
 from app.store.snapshot_blocks import Answered
@@ -111,7 +111,7 @@ def original_json(store: Store, dataset: str, run_id: str, step: int) -> dict[st
         if header is not None:
             row = snapshots.at_step(session, run_id, dataset=dataset, step=step)
             if row is not None:
-                answered = snapshots.answers(session, row)
+                answered = snapshot_answers.read(session, row)
                 return _as_imported(header, row, probes.examples(session, row.probe_set), answered)
     found = Evolution(store).snapshot(dataset, step, run=run_id)
     return {

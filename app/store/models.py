@@ -310,6 +310,18 @@ class SnapshotBlock(Base):
     packed: Mapped[bytes]  # see app.store.snapshot_blocks
 
 
+class SnapshotDictionary(Base):
+    """What the blocks of a probe set are packed with: those of its first snapshot of this block size."""
+
+    __tablename__ = "snapshot_dictionaries"
+    probe_set: Mapped[str] = mapped_column(
+        ForeignKey("probe_sets.hash", ondelete="CASCADE"), primary_key=True
+    )
+    block_rows: Mapped[int] = mapped_column(primary_key=True)
+    block: Mapped[int] = mapped_column(primary_key=True)
+    dictionary: Mapped[bytes]
+
+
 class LoginCode(Base):
     """A one-time code of a login link; only its hash is stored."""
 

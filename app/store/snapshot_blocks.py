@@ -5,6 +5,10 @@ A block has a line of JSON with the names of the columns, and one per probe:
 ``snapshot_columns``, which are for reading all probes at once: so one probe
 costs one small block per snapshot, and nothing else.  How many rows a block
 has depends on how long they are, so that each unpacks in microseconds.
+
+Models repeat themselves: the same documents, the pieces of the same reference.
+So a block is packed with a dictionary, the same block of the first snapshot
+that was stored.  A stream says itself whether it needs one.
 """
 
 from __future__ import annotations
@@ -19,6 +23,7 @@ import orjson
 BLOCK_BYTES: Final = 1_024  # of JSON, about
 MOST_ROWS: Final = 64
 _LEVEL: Final = 6
+_DICTIONARY_BYTES: Final = 2**15  # zlib looks no further back
 
 
 class Answered(NamedTuple):
@@ -48,30 +53,45 @@ def rows_per_block(outputs: Sequence[dict[str, Any]]) -> int:
     return rows
 
 
-def pack_blocks(
+def blocks_of(
     columns: Mapping[str, Sequence[float]], outputs: Sequence[dict[str, Any]], *, block_rows: int
 ) -> list[bytes]:
-    """The blocks of a snapshot in order; every column has one entry per output."""
+    """The blocks of a snapshot in order, not packed yet; every column has one entry per output."""
     names = orjson.dumps(list(columns))
     numbers = list(zip(*columns.values(), strict=True)) if columns else [()] * len(outputs)
     lines = [orjson.dumps(pair) for pair in zip(numbers, outputs, strict=True)]
     return [
-        zlib.compress(b"\n".join([names, *lines[start : start + block_rows]]), _LEVEL)
-        for start in range(0, len(lines), block_rows)
+        b"\n".join([names, *lines[start : start + block_rows]]) for start in range(0, len(lines), block_rows)
     ]
 
 
-def unpack_block(packed: bytes) -> list[Answered]:
-    """The rows of one block."""
-    names, *rows = orjson.loads(b"[%b]" % zlib.decompress(packed).replace(b"\n", b","))
+def dictionary_from(block: bytes) -> bytes:
+    """The dictionary for all blocks that hold the same rows as this one."""
+    return block[-_DICTIONARY_BYTES:]
+
+
+def pack_block(block: bytes, dictionary: bytes) -> bytes:
+    """A zlib stream that can be read with this dictionary only."""
+    packer = zlib.compressobj(_LEVEL, zdict=dictionary)
+    return packer.compress(block) + packer.flush()
+
+
+def unpack_block(packed: bytes, dictionary: bytes | None) -> list[Answered]:
+    """All rows of a block; without a dictionary, of one that was packed without."""
+    names, *rows = orjson.loads(b"[%b]" % _unpacked(packed, dictionary).replace(b"\n", b","))
     return [Answered(dict(zip(names, numbers, strict=True)), output) for numbers, output in rows]
 
 
-def unpack_row(packed: bytes, position: int) -> Answered:
+def unpack_row(packed: bytes, dictionary: bytes | None, position: int) -> Answered:
     """One row of a block; the others are not parsed."""
-    names, *lines = zlib.decompress(packed).split(b"\n")
+    names, *lines = _unpacked(packed, dictionary).split(b"\n")
     numbers, output = orjson.loads(lines[position])
     return Answered(dict(zip(_column_names(names), numbers, strict=True)), output)
+
+
+def _unpacked(packed: bytes, dictionary: bytes | None) -> bytes:
+    unpacker = zlib.decompressobj() if dictionary is None else zlib.decompressobj(zdict=dictionary)
+    return unpacker.decompress(packed)
 
 
 @lru_cache(maxsize=256)

@@ -1,7 +1,7 @@
-"""Snapshots: which there are, their numbers by column, their answers by row.
+"""Snapshots: which there are, their numbers by column, their answers over time.
 
 What an attempt answered beyond the step a later attempt began at is left out
-of every reading, like its points.
+of every reading, like its points.  What one of them answered: ``snapshot_answers``.
 """
 
 from __future__ import annotations
@@ -11,15 +11,15 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import ColumnElement, and_, insert, not_, or_, select
+from sqlalchemy import ColumnElement, and_, not_, or_, select
 from sqlalchemy.orm import Session
 
 from app.domain.snapshots import SnapshotRecord
-from app.store import vectors
+from app.store import snapshot_answers, vectors
 from app.store.metrics import cutoffs
 from app.store.models import Run, RunEvent, Snapshot, SnapshotBlock, SnapshotColumn
 from app.store.probes import save_documents, save_probes
-from app.store.snapshot_blocks import Answered, pack_blocks, rows_per_block, unpack_block, unpack_row
+from app.store.snapshot_blocks import Answered, rows_per_block
 
 _IN_LIST: Final = 500
 Column = NDArray[np.float64]
@@ -59,7 +59,6 @@ def save(session: Session, run_id: str, record: SnapshotRecord, *, attempt: int)
             return False
         session.delete(stored)
         session.flush()
-    block_rows = rows_per_block(record.outputs)
     snapshot = Snapshot(
         run_id=run_id,
         dataset=record.dataset,
@@ -73,7 +72,7 @@ def save(session: Session, run_id: str, record: SnapshotRecord, *, attempt: int)
         num_examples=len(record.outputs),
         cost_s=record.cost_s,
         summary=record.summary,
-        block_rows=block_rows,
+        block_rows=rows_per_block(record.outputs),
     )
     session.add(snapshot)
     session.flush()
@@ -83,14 +82,7 @@ def save(session: Session, run_id: str, record: SnapshotRecord, *, attempt: int)
     )
     if record.vectors is not None:
         vectors.save(session, snapshot.id, record.vectors)
-    blocks = pack_blocks(record.columns, record.outputs, block_rows=block_rows)
-    session.execute(
-        insert(SnapshotBlock),
-        [
-            {"snapshot_id": snapshot.id, "block": number, "packed": packed}
-            for number, packed in enumerate(blocks)
-        ],
-    )
+    snapshot_answers.save(session, snapshot, record)
     return True
 
 
@@ -190,28 +182,6 @@ def columns(
     return found
 
 
-def answers(
-    session: Session, snapshot: Snapshot | Moment, rows: Sequence[int] | None = None
-) -> dict[int, Answered]:
-    """What a snapshot answered, by position of the probe; of all probes, or of these."""
-    size = snapshot.block_rows
-    statement = select(SnapshotBlock.block, SnapshotBlock.packed).where(
-        SnapshotBlock.snapshot_id == snapshot.id
-    )
-    found: dict[int, Answered] = {}
-    if rows is None:
-        for block, packed in session.execute(statement):
-            found.update(enumerate(unpack_block(packed), start=block * size))
-        return found
-    wanted = sorted({row // size for row in rows})
-    blocks: dict[int, list[Answered]] = {}
-    for index in range(0, len(wanted), _IN_LIST):
-        some = SnapshotBlock.block.in_(wanted[index : index + _IN_LIST])
-        for block, packed in session.execute(statement.where(some)):
-            blocks[block] = unpack_block(packed)
-    return {row: blocks[row // size][row % size] for row in rows}
-
-
 def answers_over_time(
     session: Session, run_id: str, *, dataset: str, probe_set: str, row: int
 ) -> list[tuple[Moment, Answered]]:
@@ -228,10 +198,11 @@ def answers_over_time(
         .where(Snapshot.probe_set == probe_set, *_counting(session, run_id, dataset))
         .order_by(Snapshot.step)
     )
+    reader = snapshot_answers.RowReader(session, probe_set=probe_set, row=row)
     way = []
     for *fields, packed in found:
         moment = Moment._make(fields)
-        way.append((moment, unpack_row(packed, row % moment.block_rows)))
+        way.append((moment, reader.answered(packed, block_rows=moment.block_rows)))
     return way
 
 

@@ -17,7 +17,7 @@ from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import text
 
-from app.store import schema, snapshots
+from app.store import schema, snapshot_answers, snapshots
 from app.store.connections import migration_engine
 from app.store.engine import Store
 
@@ -139,7 +139,7 @@ def test_answers_of_older_snapshots_move_into_blocks_and_back(tmp_path: Path) ->
     store = Store(f"sqlite:///{path}")
     with store.read() as session:
         (moved,) = snapshots.list_snapshots(session, "a", dataset="d")
-        answers = snapshots.answers(session, moved)
+        answers = snapshot_answers.read(session, moved)
         (way,) = snapshots.answers_over_time(session, "a", dataset="d", probe_set="p", row=251)
     store.close()
     assert [answers[row].output for row in range(300)] == outputs

@@ -1,7 +1,8 @@
-"""Revision 0010: a snapshot of a step for each of several probe sets; nothing is lost on the way."""
+"""Revisions 0010 and 0011, snapshots by dataset and dictionaries of answers: nothing is lost on the way."""
 
 from __future__ import annotations
 
+import zlib
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,7 @@ INSERT INTO snapshots (id, run_id, dataset, task, attempt, step, t, model_versio
   summary, block_rows)
 VALUES (:id, 'r1', :dataset, 'retrieval', 1, 5, 1.0, 'v', 'set', 1, '{}', 1)
 """
+ANSWER = "INSERT INTO snapshot_answers (snapshot_id, block, packed) VALUES (:snapshot, 0, :packed)"
 COLUMN = "INSERT INTO snapshot_columns (snapshot_id, name, \"values\") VALUES (1, 'loss', x'00')"
 
 
@@ -74,3 +76,27 @@ def test_what_is_stored_survives_both_ways(tmp_path: Path) -> None:
     assert run_sql(url, "SELECT snapshot_id, name FROM snapshot_columns") == [(1, "loss")]
     with pytest.raises(Exception, match="UNIQUE"):
         run_sql(url, SNAPSHOT, id=2, dataset="another")
+
+
+def test_answers_are_readable_by_the_version_before(tmp_path: Path) -> None:
+    path = tmp_path / "signalbox.db"
+    create_private_file(path)
+    url = f"sqlite:///{path}"
+    migrate(url, "0010_snapshots_by_dataset")
+    for statement in (RUN, PROBES):
+        run_sql(url, statement)
+    run_sql(url, SNAPSHOT, id=1, dataset="d")
+    run_sql(url, ANSWER, snapshot=1, packed=zlib.compress(b"before"))
+    migrate(url, "0011_dictionaries_of_answers")
+    assert run_sql(url, "SELECT packed FROM snapshot_answers") == [(zlib.compress(b"before"),)]
+    run_sql(url, SNAPSHOT, id=2, dataset="e")
+    run_sql(
+        url,
+        "INSERT INTO snapshot_dictionaries VALUES ('set', 1, 0, :dictionary)",
+        dictionary=b"after, of course",
+    )
+    packer = zlib.compressobj(zdict=b"after, of course")
+    run_sql(url, ANSWER, snapshot=2, packed=packer.compress(b"after") + packer.flush())
+    migrate(url, "0010_snapshots_by_dataset", down=True)
+    read = run_sql(url, "SELECT packed FROM snapshot_answers ORDER BY snapshot_id")
+    assert [zlib.decompress(packed) for (packed,) in read] == [b"before", b"after"]
