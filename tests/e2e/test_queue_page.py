@@ -110,7 +110,7 @@ def test_a_run_whose_supervisor_is_gone_shows_its_stop_and_is_marked_by_hand(
     page.route(f"**/api/runs/{run_id}", confirmed)
     page.reload()
     expect(banner).to_contain_text("asked to save a checkpoint and end")
-    page.unroute(f"**/api/runs/{run_id}")
+    page.unroute_all(behavior="wait")  # the page may be asking just now
     os.kill(trainer, signal.SIGKILL)
     os.kill(supervisor, signal.SIGKILL)
     narrow.wait_for_state(run_id, "lost")
