@@ -137,6 +137,15 @@ def as_original_json(examples: list[dict[str, Any]]) -> bytes:
     return json.dumps([{name: one[name] for name in fields} for one in examples]).encode()
 
 
+def as_same_json(examples: list[dict[str, Any]]) -> bytes:
+    """The same files with all that was answered; of found documents id and score, as their texts lie once."""
+    return json.dumps([{**one, **_pairs(one)} for one in examples]).encode()
+
+
+def _pairs(example: dict[str, Any]) -> dict[str, Any]:
+    return {"top": [[hit["document_id"], hit["score"]] for hit in example["top"]]} if "top" in example else {}
+
+
 def _record(
     model: Retriever | LanguageModel,
     step: int,
