@@ -8,7 +8,7 @@ from typing import Any, Final
 import orjson
 from flask import Response
 
-OPTIONS: Final = orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_NON_STR_KEYS
+OPTIONS: Final = orjson.OPT_SERIALIZE_NUMPY
 
 
 def reply(payload: Any, *, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from app.services.evolution_numbers import finite, number, share, whole
+from app.services.evolution_numbers import is_one, number, share, whole
 
 
 def classification_answer(
     probe: dict[str, Any],
-    values: Mapping[str, float],
+    numbers: Mapping[str, float | None],
     output: dict[str, Any],
     documents: Mapping[str, tuple[str, str]],
 ) -> dict[str, Any]:
@@ -21,18 +21,22 @@ def classification_answer(
     """
     label, gold = str(output.get("output", "")), str(probe["expected_output"])
     probabilities = [
-        {"label": name, "probability": number(probability), "gold": name == gold}
+        {
+            "label": name,
+            "probability": probability if type(probability) is float else number(probability),
+            "gold": name == gold,
+        }
         for name, probability in output.get("probabilities", [])
     ]
     return {
         "model_output": label,
         "predicted": label,
-        "exact_match": values["correct"] >= 1 if "correct" in values else label == gold,
+        "exact_match": is_one(numbers["correct"]) if "correct" in numbers else label == gold,
         "output_length": len(label),
-        "similarity": share(values.get("score")),
-        "score": finite(values.get("score")),
-        "margin": finite(values.get("margin")),
-        "confidence": finite(values.get("confidence")),
-        "rank": whole(values.get("rank"), low=1),
+        "similarity": share(numbers.get("score")),
+        "score": numbers.get("score"),
+        "margin": numbers.get("margin"),
+        "confidence": numbers.get("confidence"),
+        "rank": whole(numbers.get("rank"), low=1),
         "probabilities": probabilities,
     }

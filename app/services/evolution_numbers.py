@@ -28,3 +28,8 @@ def whole(value: float | None, *, low: int) -> int | None:
 def share(value: float | None) -> float | None:
     """A number cut to 0..1; None where it is not finite."""
     return min(1.0, max(0.0, value)) if value is not None and math.isfinite(value) else None
+
+
+def is_one(value: float | None) -> bool:
+    """Whether a column that says yes or no says yes; None stands for no."""
+    return value is not None and value >= 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Any, Final, TypeVar
 
 from app.services.evolution_numbers import finite, number, whole
@@ -45,11 +46,16 @@ def beside(answer: dict[str, Any]) -> dict[str, Any]:
 def facts(one: Snapshot | Moment) -> dict[str, Any]:
     """When a snapshot was taken, of which model, at what cost in seconds."""
     return {
-        "timestamp": datetime.fromtimestamp(one.t, UTC).isoformat(),
+        "timestamp": _timestamp(one.t),
         "model_version": one.model_version,
         "epoch": finite(one.epoch),
         "cost_s": finite(one.cost_s),
     }
+
+
+@lru_cache(maxsize=4_096)
+def _timestamp(t: float) -> str:
+    return datetime.fromtimestamp(t, UTC).isoformat()
 
 
 def summary(one: Snapshot) -> dict[str, Any]:
