@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Final, Literal
 
 from pydantic import ValidationInfo, field_validator
@@ -11,6 +12,7 @@ from trainer.recipes.loop_parameters import MODEL
 
 HASHED_WORDS: Final = "words"
 SCRATCH: Final = "scratch"
+_RUN: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}(@(best|last|[0-9]{1,18}))?")
 
 
 class TowerParams(RecipeParams):
@@ -71,6 +73,21 @@ class TowerParams(RecipeParams):
         unit="tokens",
         advanced=True,
     )
+
+    init_from: str = parameter(
+        "",
+        "Begin with the weights of another run of the same towers: its id, or ID@best, ID@last, ID@STEP. "
+        "Optimizer and data begin anew.",
+        group=MODEL,
+        advanced=True,
+    )
+
+    @field_validator("init_from")
+    @classmethod
+    def _init_from_is_a_run(cls, value: str) -> str:
+        if value and not _RUN.fullmatch(value):
+            raise ValueError("must be the id of a run, perhaps with @best, @last or @STEP behind it")
+        return value
 
     @field_validator("model")
     @classmethod

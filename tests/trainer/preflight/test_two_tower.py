@@ -11,9 +11,11 @@ import pytest
 import torch
 
 from tests.trainer.preflight.questions import one, pairs, question, verdicts, write
+from trainer.engine.manifests import Manifest, write_manifest
 from trainer.environment.doctor.check import Check, Verdict
 from trainer.preflight.declaration import preflight_of
 from trainer.preflight.outlook import Survey
+from trainer.protocol.run_folder import RunPaths, RunSpec
 from trainer.recipes.registry import recipes, validate
 from trainer.recipes.two_tower import TwoTowerParams
 from trainer.tasks.two_tower import forecast, survey
@@ -259,3 +261,21 @@ def test_a_smoke_run_mines_at_once_and_is_short() -> None:
     complete = validate(recipes()["two_tower"], {"mined_negatives": 2, "eval_every": 500, "patience": 3})
     smoke = validate(recipes()["two_tower"], PREFLIGHT.smoke(complete, 6))
     assert (smoke["max_steps"], smoke["mine_from_epoch"], smoke["eval_every"]) == (6, 0, 0)
+
+
+def test_weights_of_another_run_are_looked_for_before_anything_starts(tmp_path: Path) -> None:
+    file = pairs(tmp_path / "p.jsonl")
+    _, own = surveyed(tmp_path, file, init_from="nobody")
+    found = one(own, "model")
+    assert found.verdict is Verdict.PROBLEM
+    assert "names run nobody" in found.found
+    other = RunPaths(tmp_path / "runs" / "other")
+    params = {**question(tmp_path, file).params, "dim": 64}
+    spec = RunSpec("other", "other", "two_tower", str(file), params, 1.0, str(tmp_path / "datasets"))
+    other.checkpoints.mkdir(parents=True)
+    spec.save(other)
+    write_manifest(other, Manifest("step_000001.pt", 1, "0" * 64, 1, 0, {}, "end", 1.0, True))
+    _, own = surveyed(tmp_path, file, init_from="other")
+    assert "dim was 64 and is 16" in one(own, "model").found
+    _, own = surveyed(tmp_path, file, init_from="other", dim=64)
+    assert one(own, "model").verdict is Verdict.OK

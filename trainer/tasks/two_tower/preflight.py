@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from trainer.datasets.records import DatasetError
 from trainer.environment.doctor.check import Check, Verdict
 from trainer.language.sources import ModelError, find_source, is_offline, model_roots
 from trainer.preflight import judging
@@ -20,6 +21,7 @@ from trainer.tasks.two_tower.encoder_sizes import uses_encoder
 from trainer.tasks.two_tower.forecast import plan_of
 from trainer.tasks.two_tower.preflight_files import TITLE, look_at_files
 from trainer.tasks.two_tower.survey import survey
+from trainer.tasks.two_tower.weight_source import kind_of, misfit, source_of
 
 _TEXT_ONLY: Final = (
     *("num_buckets", "ngram", "max_features", "embedding_learning_rate"),
@@ -52,6 +54,9 @@ def look_at_model(question: Question, known: Survey) -> list[Check]:
         problem = _encoder_problem(question)
         if problem is not None:
             return [problem]
+    problem = _first_weights_problem(question, is_vectors=query_shape is not None)
+    if problem is not None:
+        return [problem]
     other = _without_effect(params, is_vectors=query_shape is not None, has_encoder=has_encoder)
     idle = [name for name in other if params[name] != TwoTowerParams.model_fields[name].default]
     if idle:
@@ -93,6 +98,23 @@ def _encoder_problem(question: Question) -> Check | None:
         found = f"{name} is fetched from the hub, and HF_HUB_OFFLINE is set: it must be in the cache already."
         return Check("model", "Model against dataset", Verdict.NOTE, found, "", {"model": name})
     return None
+
+
+def _first_weights_problem(question: Question, *, is_vectors: bool) -> Check | None:
+    """What keeps the run from beginning with the weights of another one."""
+    wish, params = question.params["init_from"], question.params
+    if not wish:
+        return None
+    try:
+        source = source_of(wish, runs_dir=question.runs_dir)
+        found = misfit(source, params, kind_of(is_vectors=is_vectors, model=params["model"]))
+    except DatasetError as exc:
+        found = str(exc)
+    if found is None:
+        return None
+    remedy = "Name a run of the same towers that has a checkpoint, or clear init_from."
+    details = {"init_from": wish}
+    return Check("model", "Model against dataset", Verdict.PROBLEM, f"{found}.", remedy, details)
 
 
 def look_at_negatives(question: Question, known: Survey) -> list[Check]:

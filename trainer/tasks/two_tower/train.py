@@ -16,6 +16,7 @@ from trainer.datasets import pairs, python_docs, vector_bank, vectors
 from trainer.datasets.records import DatasetError, Tell, TextPairs, VectorPairs
 from trainer.engine import devices, loop_settings, seeding
 from trainer.engine.loop import train as run_loop
+from trainer.engine.manifests import manifests
 from trainer.engine.task import LoopConfig
 from trainer.environment.loader import read_loader
 from trainer.protocol.events import Phase
@@ -24,10 +25,12 @@ from trainer.recipes.search_process import home_of_search
 from trainer.recipes.two_tower import TwoTowerParams
 from trainer.recipes.two_tower_towers import HASHED_WORDS
 from trainer.retrieval.search import Search, open_search
+from trainer.tasks.two_tower.first_weights import begin_with
 from trainer.tasks.two_tower.material import Material, from_texts, from_vectors
 from trainer.tasks.two_tower.model import TwoTowers, text_towers, vector_towers
 from trainer.tasks.two_tower.supplied import supplied_by_files
 from trainer.tasks.two_tower.task import TwoTowerTask
+from trainer.tasks.two_tower.weight_source import kind_of, may_know_held_out, source_of
 from trainer.telemetry.controls import Controls
 from trainer.telemetry.reporter import Reporter
 
@@ -39,6 +42,7 @@ def train(spec: RunSpec, paths: RunPaths, reporter: Reporter, controls: Controls
 
     Raises:
         DatasetError: the dataset cannot be used; the message names file, row and column.
+        CheckpointError: the checkpoint whose weights it is to begin with is damaged.
         DeviceUnavailable: the device asked for is not there.
     """
 
@@ -61,6 +65,8 @@ def train(spec: RunSpec, paths: RunPaths, reporter: Reporter, controls: Controls
             columns=spec.columns,
         )
         _describe(task, material, reporter)
+        if params.init_from and not manifests(paths):  # with a checkpoint of its own it goes on from there
+            _begin_with_another(task, material, params, runs_dir=paths.root.parent, reporter=reporter)
         run_loop(
             task, loop_config(params, task), spec=spec, paths=paths, reporter=reporter, controls=controls
         )
@@ -78,6 +84,25 @@ def _describe(task: TwoTowerTask, material: Material, reporter: Reporter) -> Non
             "candidates": task.num_candidates,
         },
     )
+
+
+def _begin_with_another(
+    task: TwoTowerTask, material: Material, params: TwoTowerParams, *, runs_dir: Path, reporter: Reporter
+) -> None:
+    source = source_of(params.init_from, runs_dir=runs_dir)
+    chosen = params.model_dump()
+    kind = kind_of(is_vectors=material.reader is None, model=params.model)
+    state = begin_with(task.modules(), source, chosen, kind)
+    reporter.alert("info", "Begins with the weights of another run", f"Those of {source.title}.", step=0)
+    if may_know_held_out(source, state, chosen, content_hash=material.content_hash):
+        reporter.alert(
+            "warning",
+            "Some held-out pairs may be known",
+            f"{source.title} was trained on another dataset or another split of it, so what is held out here "
+            "may have been trained on there: measures may be too good. The same dataset with the same seed, "
+            "held_out_fraction and max_pairs is safe.",
+            step=0,
+        )
 
 
 def load_task(
