@@ -53,6 +53,7 @@ def train_run(paths: RunPaths, *, attempt: int, entry: Entry | None = None) -> N
         with importing():
             train = entry or entry_of(spec.recipe)
             seeding = importlib.import_module("trainer.engine.seeding")
+            importlib.import_module("torch._dynamo")  # every optimizer does, and takes a fifth longer outside
         if not place.is_first:
             _await_first(paths, controls, attempt=attempt)
         seeding.seed_everything(int(spec.params.get("seed", 0)))
