@@ -23,7 +23,14 @@ from numpy.typing import NDArray
 from trainer.datasets import tables
 from trainer.datasets.files import check_regular, unreadable
 from trainer.datasets.records import DatasetError, Tell
-from trainer.datasets.tables import MAX_FIELD_CHARS, ColumnMap, Progress, read_rows, shown
+from trainer.datasets.tables import (
+    MAX_FIELD_CHARS,
+    ColumnMap,
+    Progress,
+    missing_in_row,
+    read_rows,
+    shown,
+)
 
 ENDINGS: Final = tables.ENDINGS
 REQUIRED: Final = ("text", "label")
@@ -246,10 +253,7 @@ class _Row:
 
     def _cell(self, role: str) -> object:
         if not self._mapped.has(role, self._cells):
-            named = ", ".join(shown(name) for name in self._cells) or "none"
-            raise self.wrong(
-                role, f"is missing; the columns are {named}. Rename one, or choose the column for {role}"
-            )
+            raise self.wrong(role, missing_in_row(role, self._cells))
         return self._mapped.cell(role, self._cells)
 
     def _text(self, role: str, cell: object, *, most: int) -> str:

@@ -25,6 +25,7 @@ from trainer.datasets.tables import (
     Progress,
     column_is_missing,
     folded,
+    missing_in_row,
     read_rows,
     shown,
 )
@@ -151,8 +152,10 @@ def _checked(
     """
     checked = {}
     for role in REQUIRED:
-        cell, is_there = mapped.cell(role, cells), mapped.has(role, cells)
-        checked[role] = _text(path, line, mapped.called(role), cell, present=is_there)
+        column = mapped.called(role)
+        if not mapped.has(role, cells):
+            raise _wrong(path, line, column, missing_in_row(role, cells))
+        checked[role] = _text(path, line, column, mapped.cell(role, cells))
     for role in OPTIONAL:
         cell = mapped.cell(role, cells)
         if cell is None:  # absent, or null
@@ -160,13 +163,11 @@ def _checked(
         elif isinstance(cell, int) and not isinstance(cell, bool):
             checked[role] = str(cell)
         else:
-            checked[role] = _text(path, line, mapped.called(role), cell, present=True)
+            checked[role] = _text(path, line, mapped.called(role), cell)
     return checked
 
 
-def _text(path: Path, line: int, column: str, cell: object, *, present: bool) -> str:
-    if not present:
-        raise _wrong(path, line, column, "is missing")
+def _text(path: Path, line: int, column: str, cell: object) -> str:
     if not isinstance(cell, str):
         raise _wrong(path, line, column, f"must be text, got {shown(cell)}")
     text = cell.strip()

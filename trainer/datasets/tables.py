@@ -200,6 +200,12 @@ def _table_rows(
         raise DatasetError(f"{path}, line {reader.line_num}: {exc}; is a quote left open?") from exc
 
 
+def missing_in_row(role: str, cells: Iterable[str]) -> str:
+    """What is wrong with a row that lacks the column for ``role``, and what helps."""
+    named = ", ".join(shown(name) for name in cells) or "none"
+    return f"is missing; the columns are {named}. Rename one, or choose the column for {role}"
+
+
 def column_is_missing(
     path: Path, column: str, header: Iterable[str], *, wanted: str, delimiter: str
 ) -> DatasetError:

@@ -79,6 +79,8 @@ export class ChartCard {
     this.#dirty = true;
     // a chart nobody asked for stays away until there is something in it
     if (this.definition.empty === "") this.element.hidden = this.bound.length === 0;
+    // one that is not drawn yet, being out of sight, must not say that there is nothing
+    if (!this.empty.hidden && this.bound.length > 0) this.empty.hidden = true;
     if (!this.#visible || this.#drawing || this.#held || this.#timer !== 0) return;
     const wait = Math.max(0, this.#drawnAt + FASTEST_MS - performance.now());
     this.#timer = window.setTimeout(() => this.page.turns.take(() => this.#draw()), wait);
@@ -140,7 +142,7 @@ export class ChartCard {
       .filter(({ columns }) => columns.steps.length > 0);
     const [main] = this.definition.lines;
     this.element.dataset.points = String(lines.find(({ line }) => line === main)?.columns.steps.length ?? 0);
-    this.empty.hidden = lines.length > 0;
+    this.empty.hidden = this.bound.length > 0;
     this.plot.classList.toggle("is-empty", lines.length === 0);
     this.#showValue(lines);
     if (lines.length === 0) return;
