@@ -8,6 +8,7 @@ that lands between two of them skips none.
 from __future__ import annotations
 
 from bisect import bisect_right
+from statistics import median
 from typing import Any, Final
 
 # fmt: off
@@ -17,7 +18,8 @@ EARLY_STEPS: Final = (
 )
 # fmt: on
 LATE_EVERY: Final = 5000
-UPFRONT_CREDIT_S: Final = 2.0
+UPFRONT_CREDIT_S: Final = 20.0
+_RECENT: Final = 3
 
 
 def next_due_after(step: int) -> int:
@@ -45,40 +47,42 @@ class SnapshotSchedule:
 class SnapshotBudget:
     """Keeps what snapshots cost within a share of the run's time.
 
-    Early snapshots may draw on a small credit (at most two seconds, and at
-    most half of what the rest of the run is expected to allow), since at step
-    10 a share of the time so far would be nothing. Times are seconds.
+    Early snapshots, which tell most, may draw on a credit (at most
+    ``UPFRONT_CREDIT_S``, and at most half of what the rest of the run is
+    expected to allow), since at step 10 a share of the time so far would be
+    nothing. Times are seconds.
     """
 
     def __init__(self, share: float) -> None:
         self.share = share
         self.spent_s = 0.0
-        self._expected_s = 0.0
+        self._recent_s: list[float] = []
 
     def spend(self, cost_s: float) -> None:
-        """A snapshot has cost ``cost_s``; the next one is expected to cost the same."""
+        """A snapshot has cost ``cost_s``."""
         self.spent_s += cost_s
-        self._expected_s = cost_s
+        self._recent_s = [*self._recent_s, cost_s][-_RECENT:]
 
     @property
     def expected_s(self) -> float:
-        """What the next snapshot will probably cost; 0 before the first."""
-        return self._expected_s
+        """What the next snapshot will probably cost: the median of the last three, 0 before the first."""
+        return median(self._recent_s) if self._recent_s else 0.0
 
     def refusal(self, *, elapsed_s: float, remaining_s: float) -> str | None:
         """Why the run cannot afford a snapshot now, or None when it can."""
         credit_s = min(UPFRONT_CREDIT_S, self.share * remaining_s / 2)
-        if self.spent_s + self._expected_s <= self.share * elapsed_s + credit_s:
+        if self.spent_s + self.expected_s <= self.share * elapsed_s + credit_s:
             return None
         return (
             f"Snapshots have cost {self.spent_s:.1f} s of {elapsed_s:.1f} s and the next takes about"
-            f" {self._expected_s:.2f} s; the budget is {self.share:.0%} of the run's time."
+            f" {self.expected_s:.2f} s; the budget is {self.share:.0%} of the run's time."
         )
 
     def state_dict(self) -> dict[str, Any]:
         """What a resumed run must know."""
-        return {"spent_s": self.spent_s, "expected_s": self._expected_s}
+        return {"spent_s": self.spent_s, "recent_s": list(self._recent_s)}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Inverse of :meth:`state_dict`."""
-        self.spent_s, self._expected_s = float(state["spent_s"]), float(state["expected_s"])
+        """Inverse of :meth:`state_dict`; older checkpoints know the last cost only."""
+        self.spent_s = float(state["spent_s"])
+        self._recent_s = [float(cost_s) for cost_s in state.get("recent_s", [state.get("expected_s", 0.0)])]

@@ -41,13 +41,26 @@ def test_snapshots_may_cost_their_share_of_the_time() -> None:
     )
 
 
-def test_early_snapshots_draw_on_what_the_run_will_earn_and_never_on_more_than_two_seconds() -> None:
+def test_early_snapshots_draw_on_what_the_run_will_earn_and_never_on_more_than_twenty_seconds() -> None:
     budget = SnapshotBudget(0.05)
     budget.spend(0.4)
     assert budget.refusal(elapsed_s=0.1, remaining_s=30.0) is not None  # half of 1.5 s is less than 0.8 s
     assert budget.refusal(elapsed_s=0.1, remaining_s=60.0) is None
-    budget.spend(1.5)
+    for _ in range(8):
+        assert budget.refusal(elapsed_s=0.1, remaining_s=400.0) is None
+        budget.spend(0.9)
+    budget.spend(12.0)
     assert budget.refusal(elapsed_s=0.1, remaining_s=1e9) is not None
+
+
+def test_one_slow_snapshot_is_not_what_the_next_is_expected_to_cost() -> None:
+    budget = SnapshotBudget(0.05)
+    assert budget.expected_s == 0.0
+    for cost_s in (0.5, 0.4, 3.0):
+        budget.spend(cost_s)
+    assert budget.expected_s == 0.5
+    budget.spend(3.0)
+    assert budget.expected_s == 3.0
 
 
 def test_a_resumed_budget_remembers_what_was_spent() -> None:
@@ -56,3 +69,5 @@ def test_a_resumed_budget_remembers_what_was_spent() -> None:
     resumed.load_state_dict(budget.state_dict())
     assert resumed.spent_s == 3.0
     assert resumed.expected_s == pytest.approx(3.0)
+    resumed.load_state_dict({"spent_s": 2.0, "expected_s": 1.0})  # of an older version
+    assert (resumed.spent_s, resumed.expected_s) == (2.0, 1.0)
