@@ -55,14 +55,20 @@ def _rows(connection: Connection, statement: str, values: dict[str, Any]) -> lis
     return [tuple(row) for row in result] if result.returns_rows else []
 
 
-def test_what_is_stored_survives_both_ways(tmp_path: Path) -> None:
-    path = tmp_path / "signalbox.db"
+def with_a_snapshot(folder: Path, revision: str) -> str:
+    """A database of that revision with one run and its one snapshot."""
+    path = folder / "signalbox.db"
     create_private_file(path)
     url = f"sqlite:///{path}"
-    migrate(url, "0009_vectors_of_snapshots")
+    migrate(url, revision)
     for statement in (RUN, PROBES):
         run_sql(url, statement)
     run_sql(url, SNAPSHOT, id=1, dataset="d")
+    return url
+
+
+def test_what_is_stored_survives_both_ways(tmp_path: Path) -> None:
+    url = with_a_snapshot(tmp_path, "0009_vectors_of_snapshots")
     run_sql(url, COLUMN)
     with pytest.raises(Exception, match="UNIQUE"):
         run_sql(url, SNAPSHOT, id=2, dataset="d (added probes)")
@@ -79,13 +85,7 @@ def test_what_is_stored_survives_both_ways(tmp_path: Path) -> None:
 
 
 def test_answers_are_readable_by_the_version_before(tmp_path: Path) -> None:
-    path = tmp_path / "signalbox.db"
-    create_private_file(path)
-    url = f"sqlite:///{path}"
-    migrate(url, "0010_snapshots_by_dataset")
-    for statement in (RUN, PROBES):
-        run_sql(url, statement)
-    run_sql(url, SNAPSHOT, id=1, dataset="d")
+    url = with_a_snapshot(tmp_path, "0010_snapshots_by_dataset")
     run_sql(url, ANSWER, snapshot=1, packed=zlib.compress(b"before"))
     migrate(url, "0011_dictionaries_of_answers")
     assert run_sql(url, "SELECT packed FROM snapshot_answers") == [(zlib.compress(b"before"),)]
