@@ -177,6 +177,7 @@ class ComparisonAnswer(Answer):
     task: str
     sentence: str
     counts: dict[str, int]
+    losses: dict[str, int] = Field(description="How many examples' loss `fell` and `rose`.")
     fixed: list[ComparedAnswer]
     broken: list[ComparedAnswer]
     still_right: list[ComparedAnswer]

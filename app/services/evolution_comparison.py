@@ -53,6 +53,7 @@ def comparison(
         outcome = _OUTCOME_OF[bool(before["exact_match"]), bool(after["exact_match"])]
         outcomes[outcome].append(_entry(before, after))
     counts = {name: len(entries) for name, entries in outcomes.items()}
+    changes = [entry["change"] or 0.0 for entries in outcomes.values() for entry in entries]
     return {
         "dataset": dataset,
         "run": run_id,
@@ -62,6 +63,7 @@ def comparison(
         "from": {"step": one.step, "run": run_id, **facts(one), "summary": summary(one)},
         "to": {"step": other.step, "run": other_run, **facts(other), "summary": summary(other)},
         "counts": counts,
+        "losses": {"fell": sum(one < 0 for one in changes), "rose": sum(one > 0 for one in changes)},
         **{name: _sorted(entries, sort) for name, entries in outcomes.items()},
     }
 

@@ -81,6 +81,9 @@ def test_what_broke_between_two_steps_is_a_sentence_and_a_list(
     expect(page.get_by_test_id("sentence")).to_have_text(
         "2 fixed, 1 broken, 2 still right, 1 still wrong between step 500 and step 1,000."
     )
+    expect(page.locator("#accuracies")).to_contain_text(
+        re.compile(r"The loss fell for \d+ and rose for \d+;")
+    )
     expect(page.get_by_test_id("compared")).to_have_count(2)
     assert shown_ids(page) == ["later by far", "late"], "the largest change comes first"
     page.get_by_test_id("outcome-broken").click()

@@ -88,14 +88,14 @@ function draw() {
 }
 
 function drawSentence() {
-  const { counts, from, to, run, run_to: other } = found;
+  const { counts, losses, from, to, run, run_to: other } = found;
   const parts = OUTCOMES.flatMap(([name, word], index) => [
     index > 0 ? ", " : null,
     h("span", { class: "count num", dataset: { outcome: name } }, formatCount(counts[name]), ` ${word.toLowerCase()}`),
   ]);
   const of = (/** @type {string} */ id) => (run === other ? "" : ` of ${runs.find((one) => one.id === id)?.name ?? id}`);
   fill(find("#sentence"), parts, ` between step ${formatCount(from.step)}${of(run)} and step ${formatCount(to.step)}${of(other)}.`);
-  setText(find("#accuracies"), `Correct: ${formatPercent(from.summary.accuracy)} → ${formatPercent(to.summary.accuracy)}. The loss is that of each example, and the largest change comes first.`);
+  setText(find("#accuracies"), `Correct: ${formatPercent(from.summary.accuracy)} → ${formatPercent(to.summary.accuracy)}. The loss fell for ${formatCount(losses.fell)} and rose for ${formatCount(losses.rose)}; the largest change comes first.`);
 }
 
 /** The steps there are at both ends; a name such as `latest` stays a name. */

@@ -185,6 +185,14 @@ def test_a_comparison_is_a_sentence_and_the_largest_change_comes_first(store: St
     ingest.accept_snapshot("run-1", snapshot_file(1000, ranks=(1, 1, 3, 1, 1)))
     evolution = Evolution(store)
     found = evolution.compare("python_docs", 500, 1000)
+    changes = [
+        one["change"] for name in ("fixed", "broken", "still_right", "still_wrong") for one in found[name]
+    ]
+    assert found["losses"] == {
+        "fell": sum(change is not None and change < 0 for change in changes),
+        "rose": sum(change is not None and change > 0 for change in changes),
+    }
+    assert found["losses"]["fell"] > 0
     assert found["sentence"] == (
         "3 fixed, 1 broken, 1 still right, 0 still wrong between step 500 and step 1,000."
     )
