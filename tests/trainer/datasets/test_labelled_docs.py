@@ -1,6 +1,8 @@
 import re
 
-from trainer.datasets import python_docs
+import pytest
+
+from trainer.datasets import labelled_docs, python_docs
 from trainer.datasets.labelled_docs import BLANK, LEAST_FUNCTIONS, STANDARD_LIBRARY, labelled, package_of
 from trainer.datasets.records import TextPairs
 
@@ -47,3 +49,19 @@ def test_modules_are_the_groups_and_the_content_decides_the_hash() -> None:
     one, other = labelled(corpus(["numpy", "torch"])), labelled(corpus(["numpy", "torch"]))
     assert one.content_hash == other.content_hash
     assert set(one.groups) == {f"{name}.m{number}" for name in ("numpy", "torch") for number in range(10)}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "plain words only",
+        "NumPy, np.add, unnamed np, xnp np2 NP",
+        "torch pytorch PyTorch_geometric in flask_socketio",
+        "Torch\u00fcre torch np",
+        "fla\u017fk and wer\u212azeug",
+    ],
+)
+def test_names_are_blanked_as_by_the_pattern_of_all_names(text: str) -> None:
+    whole = labelled_docs._pattern(labelled_docs._NAMES)
+    assert labelled_docs._blanked(text) == whole.sub(labelled_docs.BLANK, text)
