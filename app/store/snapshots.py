@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import ColumnElement, and_, not_, or_, select
+from sqlalchemy import ColumnElement, and_, func, not_, or_, select
 from sqlalchemy.orm import Session
 
 from app.domain.snapshots import SnapshotRecord
@@ -149,9 +149,10 @@ def latest(session: Session, run_id: str, *, dataset: str) -> Snapshot | None:
 def steps_beside(session: Session, run_id: str, *, dataset: str, step: int) -> tuple[int | None, int | None]:
     """The steps of the snapshots before and after ``step``."""
     counting = _counting(session, run_id, dataset)
-    before = select(Snapshot.step).where(Snapshot.step < step, *counting).order_by(Snapshot.step.desc())
-    after = select(Snapshot.step).where(Snapshot.step > step, *counting).order_by(Snapshot.step)
-    return session.scalar(before.limit(1)), session.scalar(after.limit(1))
+    before = select(func.max(Snapshot.step)).where(Snapshot.step < step, *counting).scalar_subquery()
+    after = select(func.min(Snapshot.step)).where(Snapshot.step > step, *counting).scalar_subquery()
+    row = session.execute(select(before, after)).one()
+    return row[0], row[1]
 
 
 def skipped(session: Session, run_id: str) -> list[dict[str, Any]]:
