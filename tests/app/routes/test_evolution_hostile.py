@@ -124,21 +124,26 @@ def test_an_id_that_names_nothing_or_two_is_refused(api: Api, example_id: str) -
     assert caught.value.field == "probes.examples[1].example_id"
 
 
+WHOLE = json.dumps(snapshot_content(10)).encode()
+
+
 @pytest.mark.parametrize(
-    "payload",
+    ("content", "kept_bytes"),
     [
-        gzip.compress(json.dumps(snapshot_content(10)).encode())[:200],
-        gzip.compress(json.dumps(snapshot_content(10)).encode()[:-20]),
-        gzip.compress(b'{"format": 1, "dataset": "\\ud800"}'),
-        gzip.compress(b'{"format": 1, "step": NaN}'),
-        gzip.compress(b'{"format": 1, "step": 1e999}'),
-        gzip.compress(b'{"format": 1, "x": ' + b"[" * 2_000 + b"]" * 2_000 + b"}"),
+        pytest.param(WHOLE, 200, id="the file is cut"),
+        pytest.param(WHOLE[:-20], None, id="the JSON is cut"),
+        pytest.param(b'{"format": 1, "dataset": "\\ud800"}', None, id="half a surrogate"),
+        pytest.param(b'{"format": 1, "step": NaN}', None, id="NaN"),
+        pytest.param(b'{"format": 1, "step": 1e999}', None, id="beyond all numbers"),
+        pytest.param(
+            b'{"format": 1, "x": ' + b"[" * 2_000 + b"]" * 2_000 + b"}", None, id="2,000 lists deep"
+        ),
     ],
 )
-def test_what_is_no_whole_snapshot_is_refused(api: Api, payload: bytes) -> None:
+def test_what_is_no_whole_snapshot_is_refused(api: Api, content: bytes, kept_bytes: int | None) -> None:
     run_id = api.new_run()
     with pytest.raises(InvalidRequest, match="snapshot"):
-        api.parts.ingest.accept_snapshot(run_id, payload)
+        api.parts.ingest.accept_snapshot(run_id, gzip.compress(content)[:kept_bytes])
 
 
 def shown_contents() -> Iterator[tuple[str, dict[str, Any]]]:
