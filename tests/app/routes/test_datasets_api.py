@@ -176,7 +176,10 @@ def test_what_may_not_be_looked_at_is_refused(
 def test_a_file_that_cannot_be_trained_on_gets_no_name(desk: Api) -> None:
     sent = upload(desk, "bad.jsonl", b'{"query": "a", "document": "b"}\n{"query": "c"}\n')
     error = post(desk, "/api/datasets", {"name": "bad", "upload": sent["upload"]}, code=422)["error"]
-    assert error["message"] == "bad.jsonl, line 2, column document: is missing"
+    assert error["message"] == (
+        "bad.jsonl, line 2, column document: is missing; the columns are 'query'. "
+        "Rename one, or choose the column for document"
+    )
     (desk.parts.settings.datasets_dir / "a.csv").write_text("query,document\na,b\nc,d\n")
     error = post(desk, "/api/datasets", {"name": "python_docs", "path": "a.csv"}, code=422)["error"]
     assert (error["field"], error["message"]) == ("name", "python_docs is built in")
