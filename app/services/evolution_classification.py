@@ -21,11 +21,7 @@ def classification_answer(
     """
     label, gold = str(output.get("output", "")), str(probe["expected_output"])
     probabilities = [
-        {
-            "label": name,
-            "probability": probability if type(probability) is float else number(probability),
-            "gold": name == gold,
-        }
+        {"label": name, "probability": number(probability), "gold": name == gold}
         for name, probability in output.get("probabilities", [])
     ]
     return {

@@ -164,7 +164,7 @@ def _retrieval_answer(
         {
             "document_id": document_id,
             "title": known(document_id, (document_id,))[0],
-            "score": score if type(score) is float else number(score),
+            "score": score if type(score) is float else number(score),  # ten thousand calls less
             "gold": document_id in golds,
         }
         for document_id, score in output.get("top", [])

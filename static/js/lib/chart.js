@@ -137,12 +137,13 @@ export class ChartCard {
   }
 
   async #drawOnce() {
-    const lines = this.bound
+    const bound = this.bound;
+    const lines = bound
       .map((one) => ({ ...one, columns: this.page.columns(one.name) }))
       .filter(({ columns }) => columns.steps.length > 0);
     const [main] = this.definition.lines;
     this.element.dataset.points = String(lines.find(({ line }) => line === main)?.columns.steps.length ?? 0);
-    this.empty.hidden = this.bound.length > 0;
+    this.empty.hidden = bound.length > 0;
     this.plot.classList.toggle("is-empty", lines.length === 0);
     this.#showValue(lines);
     if (lines.length === 0) return;

@@ -16,7 +16,7 @@ from trainer.datasets import pairs, python_docs, vector_bank, vectors
 from trainer.datasets.records import DatasetError, Tell, TextPairs, VectorPairs
 from trainer.engine import devices, loop_settings, seeding
 from trainer.engine.loop import train as run_loop
-from trainer.engine.manifests import manifests
+from trainer.engine.manifests import manifests, problem_with
 from trainer.engine.task import LoopConfig
 from trainer.environment.loader import read_loader
 from trainer.protocol.events import Phase
@@ -65,7 +65,7 @@ def train(spec: RunSpec, paths: RunPaths, reporter: Reporter, controls: Controls
             columns=spec.columns,
         )
         _describe(task, material, reporter)
-        if params.init_from and not manifests(paths):  # with a checkpoint of its own it goes on from there
+        if params.init_from and not _has_own_checkpoint(paths):
             _begin_with_another(task, material, params, runs_dir=paths.root.parent, reporter=reporter)
         run_loop(
             task, loop_config(params, task), spec=spec, paths=paths, reporter=reporter, controls=controls
@@ -84,6 +84,11 @@ def _describe(task: TwoTowerTask, material: Material, reporter: Reporter) -> Non
             "candidates": task.num_candidates,
         },
     )
+
+
+def _has_own_checkpoint(paths: RunPaths) -> bool:
+    """Whether there is one to go on from; where all are damaged the run begins again, as it began."""
+    return any(problem_with(paths, one) is None for one in reversed(manifests(paths)))
 
 
 def _begin_with_another(

@@ -125,6 +125,11 @@ def test_a_run_begins_where_another_one_ended_and_then_goes_its_own_way(tmp_path
     assert "Begins with the weights of another run" in alerts
     assert "Some held-out pairs may be known" not in alerts
 
+    for path in (tmp_path / "second" / "checkpoints").glob("step_*.pt"):
+        path.write_bytes(b"")
+    again = [one for one in finished(paths, attempt=3) if one["attempt"] == 3]
+    assert losses(again)[1] == losses(second)[1]  # without a whole one of its own it begins as it began
+
     third = prepared(tmp_path / "third", dataset, num_epochs=1, init_from="first", seed=3)
     assert "Some held-out pairs may be known" in [e["title"] for e in finished(third) if e["type"] == "alert"]
 
