@@ -59,6 +59,23 @@ def test_a_bad_file_is_refused_with_row_and_remedy(page: Page, dashboard: Dashbo
     expect(page.get_by_test_id("register-dataset")).to_be_disabled()
 
 
+def test_the_bars_of_labels_are_as_long_as_the_labels_are_frequent(
+    page: Page, dashboard: Dashboard, tmp_path: Path
+) -> None:
+    path = tmp_path / "tickets.csv"
+    path.write_text(
+        "text,label\n" + "".join(f"ticket {n},{'rare' if n % 4 == 0 else 'frequent'}\n" for n in range(80))
+    )
+    page.goto(f"{dashboard.url}/datasets")
+    page.get_by_test_id("dataset-file").set_input_files(path)
+    bars = page.locator(".label-bar span")
+    expect(bars).to_have_count(2, timeout=30_000)
+    frequent, rare = (bars.nth(place).bounding_box() for place in (0, 1))
+    assert frequent is not None
+    assert rare is not None
+    assert rare["width"] == pytest.approx(frequent["width"] / 3, rel=0.02)
+
+
 def test_the_form_asks_for_the_columns_of_a_file_that_nobody_has_registered(
     page: Page, dashboard: Dashboard
 ) -> None:

@@ -63,7 +63,7 @@ def test_what_the_dashboard_refuses_is_one_line_and_starts_nothing(
     assert (done.returncode, "line 3, column text: is empty" in done.stderr) == (2, True), done.stderr
     assert "Traceback" not in done.stderr
     for arguments, token, said in (
-        (("--dataset", str(path)), "wrong", "--dashboard: "),
+        (("--dataset", str(path)), "wrong", "does not know the token in SIGNALBOX_TOKEN; make one"),
         (("--dataset", str(path)), "", "set SIGNALBOX_TOKEN"),
         (("--dataset", "nothing.csv"), None, "--dashboard: dataset"),
         (("--dataset", str(path), "--run-dir", str(tmp_path / "r")), None, "leave it away"),

@@ -15,6 +15,7 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Mapping
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any, Final
 
@@ -27,6 +28,7 @@ from trainer.cli.progress_bar import ProgressBar, Standing
 from trainer.recipes.registry import ParameterError, Recipe, validate
 
 TOKEN: Final = "SIGNALBOX_TOKEN"  # noqa: S105 - the name of a variable
+_MAKE_ONE: Final = "make one where it runs: python -m app token create --scope owner"
 FOLLOW_EVERY_S: Final = 1.0
 ANSWER_S: Final = 130.0  # the preflight of a run may take a while
 UNREACHABLE_S: Final = 600.0
@@ -133,9 +135,7 @@ class _Dashboard:
         self.url = url.rstrip("/")
         self._token = os.environ.get(TOKEN, "")
         if not self._token:
-            raise UsageError(
-                f"--dashboard: set {TOKEN} to an owner's token, see: python -m app token create --scope owner"
-            )
+            raise UsageError(f"--dashboard: set {TOKEN} to an owner's token; {_MAKE_ONE}")
 
     def asked(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> dict[str, Any]:
         """What it answers.
@@ -155,6 +155,10 @@ class _Dashboard:
                 told: dict[str, Any] = json.loads(answer.read(_MOST_BYTES))
         except urllib.error.HTTPError as exc:
             with exc:
+                if exc.code == HTTPStatus.UNAUTHORIZED:
+                    raise UsageError(
+                        f"--dashboard: {self.url} does not know the token in {TOKEN}; {_MAKE_ONE}"
+                    ) from exc
                 raise _refusal(exc.code, exc.read(_MOST_BYTES)) from exc
         except (OSError, http.client.HTTPException) as exc:
             raise Unreachable(f"--dashboard: {self.url} does not answer ({exc})") from exc

@@ -41,6 +41,7 @@ class ProbeSet:
         self._budget = SnapshotBudget(share)
         self._began_at = time.monotonic()
         self._last_step: int | None = None
+        self._last_failure = ""
 
     def begin(self, step: int) -> None:
         """The training begins, or goes on, at ``step``."""
@@ -74,15 +75,19 @@ class ProbeSet:
             examples = [{**probe, **answer} for probe, answer in zip(self._probes, answers, strict=True)]
         except Exception as exc:  # told on the run's page; the training goes on
             log.debug("no snapshot", exc_info=True)
-            run.alert(
-                "A snapshot failed", f"answer(model, probes) raised {type(exc).__name__}: {exc}", "warning"
-            )
+            self._tell_failure(run, f"answer(model, probes) raised {type(exc).__name__}: {exc}")
         else:
             vectors = [answer["vector"] for answer in answers if answer.get("vector") is not None]
             run.snapshot(step, examples, epoch=epoch, vectors=vectors or None)
             self._last_step = step
         self._budget.spend(time.monotonic() - began)
         run.phase("training")
+
+    def _tell_failure(self, run: Run, why: str) -> None:
+        """An ``answer`` that is wrong is so at every snapshot: once is enough."""
+        if why != self._last_failure:
+            run.alert("A snapshot failed", why, "warning")
+        self._last_failure = why
 
 
 @contextlib.contextmanager

@@ -77,7 +77,7 @@ function labelBars(labels, rows) {
   const most = labels.most.slice(0, SHOWN_LABELS);
   const bars = most.map((/** @type {{label: string, count: number}} */ one) => {
     const bar = h("span", { class: "label-bar" }, h("span"));
-    bar.style.setProperty("--share", formatPercent(one.count / most[0].count));
+    bar.style.setProperty("--share", `${((one.count / most[0].count) * 100).toFixed(1)}%`);
     return h("li", {}, h("span", { class: "label-name", text: one.label || "(empty)" }), bar, h("span", { class: "num", text: `${formatCount(one.count)} (${formatPercent(one.count / Math.max(1, rows))})` }));
   });
   const rest = labels.count - most.length;
