@@ -7,6 +7,7 @@ logs (``trainer.callback_metrics``).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
@@ -88,6 +89,11 @@ class SignalboxCallback:
             self._snapshot(trainer, pl_module, is_wanted=True)
             self._progress(trainer)
 
+    def on_exception(self, trainer: Any, pl_module: Any, exception: BaseException) -> None:
+        """The library makes an exception of the signal that a stop begins with: this is the end, then."""
+        if self._run.should_stop():
+            self.on_train_end(trainer, pl_module)
+
     def _log(self, trainer: Any, *, is_training: bool, outputs: Any) -> None:
         values: dict[str, Any] = {}
         if is_training and isinstance(outputs, Mapping) and "loss" in outputs:
@@ -101,11 +107,9 @@ class SignalboxCallback:
             self._run.log(values, step=trainer.global_step)
 
     def _progress(self, trainer: Any) -> None:
-        total = getattr(trainer, "estimated_stepping_batches", None)
-        is_known = isinstance(total, (int, float)) and 0 < total < float("inf")
         self._run.progress(
             trainer.global_step,
-            int(total) if is_known and total is not None else None,
+            _total_steps(trainer),
             epoch=float(trainer.current_epoch),
             num_epochs=getattr(trainer, "max_epochs", None) or None,
         )
@@ -116,7 +120,13 @@ class SignalboxCallback:
                 self._run,
                 model,
                 step=trainer.global_step,
-                total_steps=int(getattr(trainer, "max_steps", 0) or 0),
+                total_steps=_total_steps(trainer) or 0,
                 epoch=float(trainer.current_epoch),
                 is_wanted=is_wanted,
             )
+
+
+def _total_steps(trainer: Any) -> int | None:
+    """How many steps the training has, where that is known."""
+    total = getattr(trainer, "estimated_stepping_batches", None)
+    return int(total) if isinstance(total, (int, float)) and 0 < total < math.inf else None

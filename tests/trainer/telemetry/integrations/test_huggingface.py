@@ -4,23 +4,18 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
-import sys
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from app.services.ingest_snapshots import parse
-from tests.trainer.supervisor.supervised import ROOT, STARTED, end_all, events, finish, new_run
+from tests.trainer.supervisor.supervised import end_all, finish, new_run
+from tests.trainer.telemetry.integrations.reported import start, steps_of, told
 from tests.waiting import wait_for
-from trainer.protocol.events import Stream
-from trainer.protocol.run_folder import RunPaths, RunSpec
 from trainer.telemetry.integrations.huggingface import SignalboxCallback
 
-SCRIPT = ROOT / "tests" / "children" / "huggingface_script.py"
+SCRIPT = "huggingface_script.py"
 
 
 @pytest.fixture(autouse=True)
@@ -29,30 +24,11 @@ def _no_supervisor_is_left() -> Iterator[None]:
     end_all()
 
 
-def start(paths: RunPaths, way: str) -> subprocess.Popen[bytes]:
-    replace(RunSpec.load(paths), recipe="script", stop_grace_s=60.0).save(paths)
-    command = [
-        sys.executable, "-m", "tests.children.supervisor_of_script", str(paths.root), str(SCRIPT),
-        str(paths.root), way,
-    ]  # fmt: skip
-    supervisor = subprocess.Popen(command, stdin=subprocess.DEVNULL, cwd=ROOT)
-    STARTED.append(supervisor)
-    return supervisor
-
-
-def told(paths: RunPaths, kind: str) -> list[dict[str, Any]]:
-    return [event for event in events(paths, Stream.TRAINER) if event["type"] == kind]
-
-
-def steps_of(paths: RunPaths, name: str) -> list[int]:
-    return [event["step"] for event in told(paths, "metrics") if name in event["values"]]
-
-
 @pytest.mark.process
 @pytest.mark.timeout(300)
 def test_what_an_unchanged_script_prints_is_read_with_the_right_steps(tmp_path: Path) -> None:
     paths = new_run(tmp_path)
-    record = finish(start(paths, "plain"), paths, timeout_s=240)
+    record = finish(start(paths, SCRIPT, "plain"), paths, timeout_s=240)
     output = paths.output(1).read_text()
     assert record.state == "finished", output
     assert steps_of(paths, "train/loss") == [5, 10, 15, 20], output
@@ -66,7 +42,7 @@ def test_what_an_unchanged_script_prints_is_read_with_the_right_steps(tmp_path: 
 @pytest.mark.timeout(300)
 def test_the_callback_reports_obeys_announces_and_asks(tmp_path: Path) -> None:
     paths = new_run(tmp_path)
-    supervisor = start(paths, "callback")
+    supervisor = start(paths, SCRIPT, "callback")
     wait_for(
         lambda: len(steps_of(paths, "eval/loss")) >= 2 or supervisor.poll() is not None,
         what=lambda: f"second evaluation; {paths.output(1).read_text()[-2000:]}",

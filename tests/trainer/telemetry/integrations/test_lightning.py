@@ -1,12 +1,20 @@
-"""The callback in Lightning's style: the library's hooks in the library's order, without the library."""
+"""The callback in Lightning's style: its hooks one by one, and a real training with the library."""
 
 from __future__ import annotations
 
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from app.services.ingest_snapshots import parse
+from tests.trainer.supervisor.supervised import end_all, finish, new_run
+from tests.trainer.telemetry.integrations.reported import start, steps_of, told
+from tests.waiting import wait_for
 from trainer.telemetry.integrations.lightning import SignalboxCallback
 from trainer.telemetry.run_words import Run
 
@@ -114,3 +122,36 @@ def test_an_answer_that_raises_costs_the_snapshot_only() -> None:
 def test_a_pace_that_makes_no_sense_is_refused() -> None:
     with pytest.raises(ValueError, match="at least 1"):
         SignalboxCallback(log_every=0)
+
+
+@pytest.fixture
+def _no_supervisor_is_left() -> Iterator[None]:
+    yield
+    end_all()
+
+
+@pytest.mark.process
+@pytest.mark.timeout(300)
+@pytest.mark.usefixtures("_no_supervisor_is_left")
+def test_the_library_trains_reports_and_answers_once_more_when_it_is_stopped(tmp_path: Path) -> None:
+    paths = new_run(tmp_path)
+    supervisor = start(paths, "lightning_script.py")
+    wait_for(
+        lambda: len(steps_of(paths, "eval/loss")) >= 2 or supervisor.poll() is not None,
+        what=lambda: f"second evaluation; {paths.output(1).read_text()[-2000:]}",
+        timeout_s=200,
+    )
+    os.kill(supervisor.pid, signal.SIGTERM)
+    record = finish(supervisor, paths, timeout_s=60)
+    output = paths.output(1).read_text()
+    assert (record.state, record.exit_code) == ("stopped", 0), output
+    assert steps_of(paths, "train/loss")[:3] == [1, 2, 3]
+    assert steps_of(paths, "eval/loss")[:2] == [16, 32]
+    assert {event["name"] for event in told(paths, "phase")} >= {"training", "evaluating", "snapshotting"}
+    snapshots = told(paths, "snapshot")
+    assert [event["step"] for event in snapshots][:3] == [0, 10, 25]
+    assert snapshots[-1]["step"] == record.step, "the stop asks the model once more"
+    files = [paths.snapshots / event["file"] for event in snapshots]
+    losses = [parse(file.read_bytes()).summary["avg_loss"] for file in files]
+    assert losses[-1] < losses[0]
+    assert told(paths, "alert") == []
