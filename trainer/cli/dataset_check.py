@@ -51,7 +51,7 @@ def main(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print(json.dumps(answer))
     elif answer["ok"]:
-        counts = f"{answer['num_pairs']:,} rows of {answer['kind']} in {answer['num_groups']:,} groups"
+        counts = f"{answer['num_pairs']:,} rows, {answer['kind']} in {answer['num_groups']:,} groups"
         print(f"{path}: {counts}, sha256 {answer['sha256']}")
     else:
         print(f"error: {answer['error']}", file=sys.stderr)

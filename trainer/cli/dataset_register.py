@@ -81,6 +81,6 @@ def _inspected(arguments: argparse.Namespace) -> dict[str, Any]:
 def _words(version: DatasetVersion) -> str:
     mapping = ", ".join(f"{role} = {column!r}" for role, column in version.columns.items() if column)
     return (
-        f"{version.label}: {version.num_rows:,} rows of {version.kind} ({mapping}), "
+        f"{version.label}: {version.num_rows:,} rows, {version.kind} ({mapping}), "
         f"sha256 {version.sha256[:12]}, {version.path}"
     )

@@ -32,7 +32,7 @@ def _list(arguments: argparse.Namespace) -> int:
     for version in found:
         trouble = version.trouble()
         note = f" ({trouble})" if trouble else ""
-        print(f"{version.label}: {version.num_rows:,} rows of {version.kind}, {version.path}{note}")
+        print(f"{version.label}: {version.num_rows:,} rows, {version.kind}, {version.path}{note}")
     if not found:
         print("nothing is registered; see: python -m trainer datasets register --help", file=sys.stderr)
     return 0

@@ -17,7 +17,7 @@ function shortHash(hash) {
 
 function draw() {
   const newest = dataset.versions[0];
-  setText(find("#dataset-summary"), `version ${newest.version}, ${formatCount(newest.num_rows)} rows of ${dataset.holds}`);
+  setText(find("#dataset-summary"), `version ${newest.version}, ${formatCount(newest.num_rows)} rows (${dataset.holds})`);
   const trouble = find("#trouble", HTMLElement);
   trouble.hidden = !newest.trouble;
   setText(trouble.querySelector(".banner-words"), `${newest.path}: ${newest.trouble}. ${newest.trouble === "the file is gone" ? "Put it back, or register another." : "Check it again: what it holds now becomes a new version."}`);
