@@ -1,5 +1,7 @@
 """Greedy completion of many prompts at once, with a cache, bounded, and without any setting of a model's own.
 
+A model that keeps a state of its own in place of a cache reads all again for every token: slower, not wrong.
+
 Shape suffixes: B prompts, T tokens of the longest of them.
 """
 
@@ -64,14 +66,15 @@ def complete(
         position_BT = (mask_BT.cumsum(-1) - 1).clamp(min=0)[:, -ids_BT.shape[1] :]
         seen = {"input_ids": ids_BT, "attention_mask": mask_BT, "position_ids": position_BT}
         output = step(**seen, past_key_values=past, use_cache=True, logits_to_keep=1)
-        past = output.past_key_values
+        past = getattr(output, "past_key_values", None)
         next_B = pick(output.logits[:, -1].float())
         next_B = torch.where(has_ended_B, torch.full_like(next_B, pad_id), next_B)
         chosen.append(torch.where(has_ended_B, torch.full_like(next_B, -1), next_B))
         has_ended_B = has_ended_B | torch.isin(next_B, ends)
         if bool(has_ended_B.all()):
             break
-        ids_BT = next_B[:, None]
+        newest_BT = next_B[:, None]
+        ids_BT = torch.cat([ids_BT, newest_BT], dim=1) if past is None else newest_BT
         mask_BT = torch.cat([mask_BT, torch.ones_like(next_B)[:, None]], dim=1)
     return _completions(torch.stack(chosen, dim=1).tolist(), set(end_ids))
 

@@ -7,10 +7,9 @@ D numbers of a state.
 from __future__ import annotations
 
 import inspect
-import warnings
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
-from typing import Any, cast
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -19,6 +18,7 @@ from transformers import AutoModelForCausalLM, PreTrainedModel, PreTrainedTokeni
 
 from trainer.datasets.records import Tell
 from trainer.language.loading import load_config, load_model
+from trainer.language.lora import with_lora
 from trainer.language.precision import Numbers
 from trainer.language.scratch import Sizes, decoder_config
 from trainer.language.sources import ModelError, ModelSource
@@ -168,7 +168,7 @@ def build_model(
         checkpointed: Any = model
         checkpointed.gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": False})
     if params.lora_rank:
-        model = _with_lora(model, params)
+        model = with_lora(model, params, task="CAUSAL_LM", usual="all-linear")
     return LanguageModel(model, tokenizer, device=device, precision=precision)
 
 
@@ -208,28 +208,3 @@ def _loaded(
             "they do not belong together"
         )
     return model
-
-
-def _with_lora(model: nn.Module, params: CausalLmParams) -> nn.Module:
-    from peft import LoraConfig, get_peft_model  # noqa: PLC0415 - half a second, and rarely needed
-
-    names = [name.strip() for name in params.lora_targets.split(",") if name.strip()]
-    targets: Any = "all-linear" if names == ["all-linear"] or not names else names
-    config = LoraConfig(
-        r=params.lora_rank,
-        lora_alpha=params.lora_alpha,  # type: ignore[arg-type] # a scale, whole or not
-        lora_dropout=params.lora_dropout,
-        target_modules=targets,
-        task_type="CAUSAL_LM",
-    )
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", FutureWarning)  # of one library to the other: nothing for people
-            return get_peft_model(cast(PreTrainedModel, model), config)
-    except ValueError as exc:
-        linear = sorted(
-            {name.rpartition(".")[2] for name, part in model.named_modules() if isinstance(part, nn.Linear)}
-        )
-        raise ModelError(
-            f"lora_targets {params.lora_targets!r} names no layer of this model; it has {', '.join(linear)}"
-        ) from exc

@@ -6,7 +6,6 @@ Shape suffixes: B texts of a batch, T tokens, K labels, D numbers of a vector.
 from __future__ import annotations
 
 import copy
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,6 +24,7 @@ from transformers import (
 
 from trainer.datasets.records import Tell
 from trainer.language.loading import fetched, load_config, load_model, load_tokenizer
+from trainer.language.lora import with_lora
 from trainer.language.precision import Numbers
 from trainer.language.precision import choose as choose_precision
 from trainer.language.scratch import scratch_tokenizer
@@ -99,7 +99,7 @@ def build_model(
             raise ModelError(f"{params.model}: has no gradient checkpointing; switch it off")
         enable: Any = model.gradient_checkpointing_enable
         enable({"use_reentrant": False})
-    return with_lora(model, params) if params.lora_rank else model
+    return with_lora(model, params, task="SEQ_CLS", usual=None) if params.lora_rank else model
 
 
 def scratch_config(
@@ -125,36 +125,6 @@ def scratch_config(
         sep_token_id=tokenizer.sep_token_id,
         **labels,
     )
-
-
-def with_lora(model: PreTrainedModel, params: TextClassificationParams) -> nn.Module:
-    """``model`` with its weights frozen, small matrices beside them, and a classifier that is trained.
-
-    Raises:
-        ModelError: there are no layers of the names given.
-    """
-    from peft import LoraConfig, TaskType, get_peft_model  # noqa: PLC0415 - seconds, and rarely needed
-
-    targets = [name.strip() for name in params.lora_targets.split(",") if name.strip()]
-    config = LoraConfig(
-        task_type=TaskType.SEQ_CLS,
-        r=params.lora_rank,
-        lora_alpha=params.lora_alpha,  # type: ignore[arg-type]  # any number will do
-        lora_dropout=params.lora_dropout,
-        target_modules=targets or None,
-    )
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", FutureWarning)  # peft asks transformers by an older name
-            return get_peft_model(model, config)
-    except ValueError as exc:
-        known = sorted(
-            {name.rpartition(".")[2] for name, one in model.named_modules() if isinstance(one, nn.Linear)}
-        )
-        first_line = str(exc).split("\n", 1)[0]
-        raise ModelError(
-            f"lora_targets {params.lora_targets!r}: {first_line} The model's layers are {', '.join(known)}"
-        ) from exc
 
 
 def _check_length(config: PreTrainedConfig, max_length: int) -> None:

@@ -19,10 +19,10 @@ from transformers import (
 
 from trainer.engine import checkpoints
 from trainer.language.loading import load_config, load_tokenizer
+from trainer.language.lora import with_lora
 from trainer.language.sources import ModelError, ModelSource
 from trainer.protocol.run_folder import RunPaths
 from trainer.recipes.text_classification import TextClassificationParams
-from trainer.tasks.text_classification.model import with_lora
 
 FOLDER: Final = "model"
 
@@ -61,7 +61,7 @@ def open_checkpoint(paths: RunPaths, checkpoint: Path, params: TextClassificatio
     state = checkpoints.load(checkpoint)
     auto_class: Any = AutoModelForSequenceClassification  # whose methods have no types
     plain: PreTrainedModel = auto_class.from_config(config)
-    model: nn.Module = with_lora(plain, params) if params.lora_rank else plain
+    model: nn.Module = with_lora(plain, params, task="SEQ_CLS", usual=None) if params.lora_rank else plain
     try:
         names = [str(name) for name in state["task"]["labels"]]
         model.load_state_dict(state["modules"]["classifier"])

@@ -162,7 +162,7 @@ def test_lora_trains_little_and_names_the_layers_it_could_go_beside(texts_file: 
     trained = sum(one.numel() for one in model.parameters() if one.requires_grad)
     assert 0 < trained < 0.4 * sum(one.numel() for one in model.parameters())
     assert isinstance(Classifier(model, device=CPU, precision="fp32").model, torch.nn.Module)
-    with pytest.raises(ModelError, match=r"lora_targets 'nothing': .* The model's layers are .*Wqkv"):
+    with pytest.raises(ModelError, match=r"lora_targets 'nothing'.* Its layers are .*Wqkv"):
         prepared(texts_file, lora_rank=2, lora_targets="nothing")
 
 
