@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from trainer.language.sources import layer_widths, read_config, read_tokenizer
+from trainer.language.sources import ModelError, layer_widths, read_config, read_tokenizer
 
 # Models whose every token sees the whole text: as language models they would only copy what they see.
 SEEING_ALL: Final = frozenset(
@@ -24,8 +24,12 @@ SEEING_ALL: Final = frozenset(
 ENCODER_DECODERS: Final = frozenset(
     {"bart", "blenderbot", "led", "longt5", "m2m_100", "marian", "mbart", "mt5", "pegasus", "t5", "umt5"}
 )
+# Their first token stands at the place after that of the padding token, so the places before it are lost.
 _COUNTED_FROM_PADDING: Final = frozenset(
-    {"roberta", "xlm-roberta", "camembert", "xlm-roberta-xl", "longformer"}
+    {
+        *("camembert", "data2vec-text", "ibert", "lilt", "longformer", "luke", "markuplm", "mpnet"),
+        *("roberta", "roberta-prelayernorm", "xlm-roberta", "xlm-roberta-xl", "xmod"),
+    }
 )
 _SHOWN: Final = 12
 
@@ -54,7 +58,7 @@ def misfits(folder: Path, params: Mapping[str, Any], *, writes: bool) -> list[Mi
 
     Args:
         folder: of a model whose files are whole.
-        params: ``max_length``, ``lora_rank`` and ``lora_targets`` of the run.
+        params: ``max_length`` of the run, and ``lora_rank`` and ``lora_targets`` where its recipe has them.
         writes: whether the model is to write text, token after token.
 
     Raises:
@@ -63,7 +67,7 @@ def misfits(folder: Path, params: Mapping[str, Any], *, writes: bool) -> list[Mi
     config = read_config(folder)
     read_tokenizer(folder)
     found = [*_wrong_kind(config, writes=writes), *_too_long(config, params["max_length"])]
-    if params["lora_rank"]:
+    if params.get("lora_rank"):
         found += _lora(folder, params["lora_targets"], params["lora_rank"])
     return found
 
@@ -85,6 +89,16 @@ def _wrong_kind(config: Mapping[str, Any], *, writes: bool) -> list[Misfit]:
         found = f"It is a {kind} model, which has an encoder beside its decoder"
         return [Misfit(found, "Choose one that is a decoder only.")]
     return []
+
+
+def check_length(config: Mapping[str, Any], max_length: int) -> None:
+    """Refuse more tokens than a model of this configuration can read.
+
+    Raises:
+        ModelError: tells how many it can.
+    """
+    for misfit in _too_long(config, max_length):
+        raise ModelError(f"{misfit.found}; {misfit.remedy[0].lower()}{misfit.remedy[1:].rstrip('.')}")
 
 
 def _too_long(config: Mapping[str, Any], max_length: int) -> list[Misfit]:

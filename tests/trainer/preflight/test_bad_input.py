@@ -314,7 +314,7 @@ MODELS: Final[dict[str, tuple[Callable[[Path], object], str]]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("recipe", LANGUAGE)
+@pytest.mark.parametrize("recipe", [*LANGUAGE, "two_tower"])
 @pytest.mark.parametrize("what", MODELS)
 def test_a_model_that_cannot_be_used_is_named_before_anything_is_loaded(
     tmp_path: Path, recipe: str, what: str
@@ -326,11 +326,18 @@ def test_a_model_that_cannot_be_used_is_named_before_anything_is_loaded(
     assert said in red(examined(recipe, path, model=str(model), max_length=32)).found
 
 
+@pytest.mark.parametrize("recipe", [*LANGUAGE, "two_tower"])
+def test_more_tokens_than_the_model_reads_are_red(tmp_path: Path, language_model: Path, recipe: str) -> None:
+    path = written(tmp_path / "mine.jsonl", lines(recipe))
+    found = red(examined(recipe, path, model=str(language_model), max_length=65))
+    assert "max_length is 65 and the model reads at most 64 tokens" in found.found
+    assert "64" in found.remedy
+
+
 @pytest.mark.parametrize("recipe", LANGUAGE)
 @pytest.mark.parametrize(
     ("params", "said"),
     [
-        ({"max_length": 65}, "the model reads at most 64 tokens"),
         ({"lora_rank": 4, "lora_targets": "c_attn"}, "names no layer of the model"),
         ({"precision": "fp16", "device": "cpu"}, "fp16 on cpu overflows"),
         ({"precision": "fp16", "device": "mps"}, "fp16 on mps overflows"),

@@ -23,6 +23,7 @@ from transformers import (
 )
 
 from trainer.datasets.records import Tell
+from trainer.language.fitness import check_length
 from trainer.language.loading import fetched, load_config, load_model, load_tokenizer
 from trainer.language.lora import with_lora
 from trainer.language.precision import Numbers
@@ -33,7 +34,6 @@ from trainer.recipes.text_classification import TextClassificationParams
 from trainer.tasks.text_classification.batches import Batch
 
 TOKENIZERS_FOLDER: Final = "tokenizers"
-_COUNTED_FROM_PADDING: Final = {"roberta", "xlm-roberta", "camembert", "xlm-roberta-xl", "longformer"}
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ def build_model(
         model: PreTrainedModel = auto_class.from_config(config)
     else:
         config = load_config(chosen.source, num_labels=len(names), **labels)
-        _check_length(config, params.max_length)
+        check_length(config.to_dict(), params.max_length)
         if config.pad_token_id is None:
             config.pad_token_id = chosen.tokenizer.pad_token_id
         model = load_model(
@@ -125,24 +125,6 @@ def scratch_config(
         sep_token_id=tokenizer.sep_token_id,
         **labels,
     )
-
-
-def _check_length(config: PreTrainedConfig, max_length: int) -> None:
-    limit = longest(config)
-    if limit is not None and max_length > limit:
-        raise ModelError(
-            f"max_length is {max_length} and the model reads at most {limit} tokens; lower it to {limit}"
-        )
-
-
-def longest(config: PreTrainedConfig) -> int | None:
-    """How many tokens the model can read; None where its configuration does not say."""
-    places = getattr(config, "max_position_embeddings", None)
-    if not isinstance(places, int) or places <= 0:
-        return None
-    if config.model_type in _COUNTED_FROM_PADDING:
-        return places - int(config.pad_token_id or 0) - 1
-    return places
 
 
 class Classifier:

@@ -17,6 +17,7 @@ import torch
 from transformers import AutoModel, PreTrainedTokenizerFast
 
 from trainer.datasets.records import Tell, TextPairs
+from trainer.language.fitness import check_length
 from trainer.language.loading import fetched, load_config, load_model, load_tokenizer
 from trainer.language.scratch import Sizes, encoder_config, scratch_tokenizer
 from trainer.language.sources import ModelError, find_source, folder_source, model_roots
@@ -31,7 +32,6 @@ from trainer.tasks.two_tower.towers import LinearTower
 
 log = logging.getLogger(__name__)
 _TOKENIZERS: Final = "tokenizers"
-_COUNTED_FROM_PADDING: Final = {"roberta", "xlm-roberta", "camembert", "mpnet", "longformer"}
 
 
 @dataclass(frozen=True)
@@ -108,15 +108,7 @@ def _check_config(name: str, config: Any, max_length: int) -> None:
         raise ModelError(
             f"model {name!r} has an encoder and a decoder; name a model that is an encoder alone"
         )
-    limit = getattr(config, "max_position_embeddings", None)
-    if limit is None:
-        return
-    if config.model_type in _COUNTED_FROM_PADDING:
-        limit -= int(config.pad_token_id or 0) + 1
-    if max_length > limit:
-        raise ModelError(
-            f"model {name!r} reads at most {limit} tokens, and max_length is {max_length}; lower it"
-        )
+    check_length(config.to_dict(), max_length)
 
 
 def _without_pooler(model: Any) -> Any:

@@ -6,10 +6,12 @@ Loads no training library.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any, Final
 
 from trainer.datasets.records import DatasetError
 from trainer.environment.doctor.check import Check, Verdict
+from trainer.language.fitness import misfits
 from trainer.language.sources import ModelError, find_source, is_offline, model_roots
 from trainer.preflight import judging
 from trainer.preflight.declaration import RecipePreflight, Suspicion
@@ -97,7 +99,20 @@ def _encoder_problem(question: Question) -> Check | None:
     if source.kind == "hub" and is_offline():
         found = f"{name} is fetched from the hub, and HF_HUB_OFFLINE is set: it must be in the cache already."
         return Check("model", "Model against dataset", Verdict.NOTE, found, "", {"model": name})
-    return None
+    return None if source.folder is None else _unfit(source.folder, question.params)
+
+
+def _unfit(folder: Path, params: Mapping[str, Any]) -> Check | None:
+    """What does not fit between the encoder's files and the parameters."""
+    title, details = "Model against dataset", {"model": params["model"]}
+    try:
+        found = misfits(folder, params, writes=False)
+    except ModelError as exc:
+        remedy = "Name a folder whose files are whole, or scratch, or words."
+        return Check("model", title, Verdict.PROBLEM, f"{exc}.", remedy, details)
+    if not found:
+        return None
+    return Check("model", title, Verdict.PROBLEM, f"{found[0].found}.", found[0].remedy, details)
 
 
 def _first_weights_problem(question: Question, *, is_vectors: bool) -> Check | None:

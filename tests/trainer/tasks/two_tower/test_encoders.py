@@ -116,7 +116,9 @@ def test_padding_changes_nothing_and_long_texts_keep_their_end(saved: Path, tmp_
 
 
 def test_an_encoder_that_cannot_be_used_is_refused_in_words(saved: Path, tmp_path: Path) -> None:
-    with pytest.raises(ModelError, match="reads at most 24 tokens, and max_length is 25; lower it"):
+    with pytest.raises(
+        ModelError, match="is 25 and the model reads at most 24 tokens; lower max_length to 24"
+    ):
         encoder_task(tmp_path, model=str(saved), max_length=25)
     with pytest.raises(ModelError, match="there is no such folder"):
         encoder_task(tmp_path, model=str(tmp_path / "nothing"))
