@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import APIResponse, Page, Route, expect
 
 from tests.e2e.dashboard import Dashboard
 from tests.e2e.test_browser import line_of, wait_for_step
@@ -55,6 +55,26 @@ def test_a_script_that_prints_its_loss_shows_live_charts(page: Page, dashboard: 
     page.get_by_test_id("stop-run").click()
     expect(page.get_by_test_id("run-state")).to_contain_text("Stopped", timeout=60_000)
     assert dashboard.run(run_id)["script"] == "descent"
+
+
+def test_an_answer_that_was_overtaken_by_what_was_pushed_is_not_shown(
+    page: Page, dashboard: Dashboard
+) -> None:
+    write_script(dashboard.instance / "scripts", "quick", toml=TOML, program=PROGRAM)
+    run_id = dashboard.request("POST", "/api/runs", {"recipe": "script", "script": "quick"}).body["id"]
+    page.goto(f"{dashboard.url}/runs/{run_id}")
+    wait_for_step(page, 2)
+    held: list[tuple[Route, APIResponse]] = []
+    page.route("**/stop", lambda route: held.append((route, route.fetch())))
+    page.get_by_test_id("stop-run").click()
+    expect(page.get_by_test_id("run-state")).to_contain_text("Stopped", timeout=60_000)
+    ((route, answer),) = held
+    old = answer.json()
+    assert old["state"] in ("running", "stopping")
+    with page.expect_response("**/stop"):
+        route.fulfill(response=answer)
+    page.evaluate("() => fetch('/healthz').then((answer) => answer.text())")  # the page has read both by then
+    expect(page.get_by_test_id("run-state")).to_contain_text("Stopped")
 
 
 def test_one_that_dies_says_why(page: Page, dashboard: Dashboard) -> None:

@@ -1,6 +1,7 @@
 // @ts-check
 import { get } from "../lib/api.js";
 import { debounce, fill, find, pageJson, setText } from "../lib/dom.js";
+import { PushedRuns } from "../lib/pushed_runs.js";
 import { everySecond, openShell, toast, toastError } from "../lib/shell.js";
 import { tabs } from "../lib/tabs.js";
 import { showAttempts, tickAttempts } from "./run/attempts.js";
@@ -26,7 +27,8 @@ let run = pageJson("run-json");
 const path = `/api/runs/${encodeURIComponent(run.id)}`;
 const live = openShell();
 const store = new SeriesStore(run.id, () => Math.round(Math.min(2000, Math.max(400, find("#main").clientWidth))));
-const header = new Header(run, () => live.now(), take);
+const pushed = new PushedRuns();
+const header = new Header(run, () => live.now(), takeAnswer);
 const log = new LogPanel(run.id);
 const charts = new ChartsPanel(pageJson("charts-json"), store, originOf(run));
 const alerts = new AlertsPanel(path, () => live.now(), () => setMarks());
@@ -55,6 +57,13 @@ function take(fresh) {
   showFinding();
   alerts.runChanged(run);
   if (restarted) void reloadLists();
+}
+
+/** @param {Promise<Run>} answer */
+async function takeAnswer(answer) {
+  const asked = pushed.now;
+  const fresh = await answer;
+  if (!pushed.cameSince(asked, fresh.id)) take(fresh);
 }
 
 function openConfig() {
@@ -98,14 +107,16 @@ const listsSoon = debounce(() => void reloadLists(), 400);
 
 async function catchUp() {
   try {
-    const [fresh] = await Promise.all([get(path), store.catchUp(), log.catchUp(), reloadLists(), alerts.load(), classification.load()]);
-    take(fresh);
+    await Promise.all([takeAnswer(get(path)), store.catchUp(), log.catchUp(), reloadLists(), alerts.load(), classification.load()]);
   } catch (error) {
     toastError(error);
   }
 }
 
-live.on("run", take);
+live.on("run", (fresh) => {
+  pushed.note(fresh.id);
+  take(fresh);
+});
 live.on("points", (push) => push.run === run.id && (store.take(push), classification.take(push), gates.points(push)));
 live.on("output", (push) => push.run === run.id && log.take(push));
 live.on("event", (event) => {

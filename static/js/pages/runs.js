@@ -1,6 +1,7 @@
 // @ts-check
 import { get, query } from "../lib/api.js";
 import { debounce, find, oncePerFrame, setText } from "../lib/dom.js";
+import { PushedRuns } from "../lib/pushed_runs.js";
 import { inGroup, matchesText } from "../lib/run_facts.js";
 import { everySecond, openShell, segments, toastError } from "../lib/shell.js";
 import { RunRow } from "./runs/row.js";
@@ -15,6 +16,7 @@ const live = openShell();
 const body = find("#runs-body", HTMLElement);
 /** @type {Map<string, {run: Run, row: RunRow}>} */
 const rows = new Map();
+const pushed = new PushedRuns();
 let [total, group, text] = [0, "all", ""];
 let loaded = false;
 
@@ -64,9 +66,10 @@ async function sparklines(ids) {
 /** @param {number} offset */
 async function load(offset) {
   try {
+    const asked = pushed.now;
     const answer = await get(`/api/runs${query({ limit: PAGE_SIZE, offset })}`);
     if (offset === 0) forget(answer.runs);
-    for (const run of answer.runs) take(run);
+    for (const run of answer.runs) if (!rows.has(run.id) || !pushed.cameSince(asked, run.id)) take(run);
     total = answer.total ?? rows.size;
     loaded = true;
     show();
@@ -88,7 +91,10 @@ function forget(present) {
   loaded = false; // rows that come now are counted by the answer's total
 }
 
-live.on("run", take);
+live.on("run", (run) => {
+  pushed.note(run.id);
+  take(run);
+});
 live.on("deleted", ({ run }) => {
   rows.get(run)?.row.element.remove();
   if (rows.delete(run)) total -= 1;

@@ -77,7 +77,7 @@ export class StopClock {
   }
 }
 
-/** Ask how the run ended, and tell the server. @param {Run} run @param {(run: Run) => void} onAnswer */
+/** Ask how the run ended, and tell the server. @param {Run} run @param {(answer: Promise<Run>) => Promise<void>} onAnswer */
 export function markEnded(run, onAnswer) {
   const state = h(
     "select",
@@ -108,7 +108,7 @@ export function markEnded(run, onAnswer) {
     event.preventDefault();
     const said = reason.value.trim();
     try {
-      onAnswer(await post(`/api/runs/${encodeURIComponent(run.id)}/mark-ended`, said ? { state: state.value, reason: said } : { state: state.value }));
+      await onAnswer(post(`/api/runs/${encodeURIComponent(run.id)}/mark-ended`, said ? { state: state.value, reason: said } : { state: state.value }));
       dialog.close();
     } catch (problem) {
       const { message, hint } = /** @type {any} */ (problem);

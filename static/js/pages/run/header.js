@@ -73,7 +73,7 @@ export class Header {
   /** @type {Map<string, Element>} */
   #facts = new Map();
 
-  /** @param {Run} run @param {() => number} now the server's clock @param {(run: Run) => void} onAnswer */
+  /** @param {Run} run @param {() => number} now the server's clock @param {(answer: Promise<Run>) => Promise<void>} onAnswer */
   constructor(run, now, onAnswer) {
     this.run = run;
     this.now = now;
@@ -216,7 +216,7 @@ export class Header {
       this.#cloneKey = newKey();
       location.assign(`/runs/${encodeURIComponent(fresh.id)}`);
     } else {
-      this.onAnswer(await post(`${path}/${key === "start" ? "resume" : key}`));
+      await this.onAnswer(post(`${path}/${key === "start" ? "resume" : key}`));
     }
   }
 }
