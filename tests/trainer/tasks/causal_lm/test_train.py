@@ -128,7 +128,7 @@ def test_lora_trains_a_model_of_a_folder_and_keeps_its_checkpoints_small(tmp_pat
         ('{"question": "a"}', {}, "line 1: needs the column messages"),
         ('{"text": "one"}', {"model": "/no/such/folder"}, "there is no such folder"),
         ('{"text": "one"}', {}, "at least two groups"),
-        ('{"text": "one"}\n{"text": "two"}', {"lora_rank": 2, "lora_targets": "x"}, "lora_targets 'x' names"),
+        ('{"text": "one"}\n{"text": "two"}', {"lora_rank": 2, "lora_targets": "x"}, "lora_targets 'x'"),
     ],
 )
 def test_what_cannot_be_used_ends_the_run_with_its_place(

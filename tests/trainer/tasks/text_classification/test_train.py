@@ -103,4 +103,4 @@ def test_a_text_longer_than_the_model_is_told_before_anything_starts(tmp_path: P
     process = launch_engine(paths.root)
     errors = process.output()
     assert process.returncode == 1
-    assert "max_length is 64 and the model reads at most 24 tokens; lower it to 24" in errors
+    assert "max_length is 64 and the model reads at most 24 tokens; lower max_length to 24" in errors
