@@ -31,6 +31,14 @@ _COUNTED_FROM_PADDING: Final = frozenset(
         *("roberta", "roberta-prelayernorm", "xlm-roberta", "xlm-roberta-xl", "xmod"),
     }
 )
+# Of models that learn a vector per place: what transformers takes where a configuration does not say.
+TAKEN_PLACES: Final = {
+    **dict.fromkeys(("albert", "bert", "camembert", "convbert", "deberta", "deberta-v2", "distilbert"), 512),
+    **dict.fromkeys(("electra", "ernie", "layoutlm", "mobilebert", "mpnet", "rembert", "roberta"), 512),
+    **dict.fromkeys(("squeezebert", "xlm-roberta", "openai-gpt"), 512),
+    **dict.fromkeys(("biogpt", "gpt2", "gpt_bigcode"), 1_024),
+    **dict.fromkeys(("gpt_neo", "opt"), 2_048),
+}
 _SHOWN: Final = 12
 
 
@@ -44,13 +52,20 @@ class Misfit:
 
 
 def places(config: Mapping[str, Any]) -> int | None:
-    """How many tokens a model reads at most; None where its configuration does not say."""
+    """How many tokens a model reads at most; None where neither its configuration nor its kind says."""
     number = config.get("max_position_embeddings") or config.get("n_positions")
+    if number is None:
+        number = TAKEN_PLACES.get(str(config.get("model_type")))
     if not isinstance(number, int) or isinstance(number, bool) or number <= 0:
         return None
     if config.get("model_type") in _COUNTED_FROM_PADDING:
         return number - int(config.get("pad_token_id") or 0) - 1
     return number
+
+
+def is_encoder_decoder(config: Mapping[str, Any]) -> bool:
+    """Whether a model reads with one half and writes with the other."""
+    return bool(config.get("is_encoder_decoder")) or config.get("model_type") in ENCODER_DECODERS
 
 
 def misfits(folder: Path, params: Mapping[str, Any], *, writes: bool) -> list[Misfit]:
@@ -85,7 +100,7 @@ def _wrong_kind(config: Mapping[str, Any], *, writes: bool) -> list[Misfit]:
                 "text_classification.",
             )
         ]
-    if kind in ENCODER_DECODERS:
+    if is_encoder_decoder(config):
         found = f"It is a {kind} model, which has an encoder beside its decoder"
         return [Misfit(found, "Choose one that is a decoder only.")]
     return []

@@ -69,7 +69,7 @@ async function load(offset) {
     const asked = pushed.now;
     const answer = await get(`/api/runs${query({ limit: PAGE_SIZE, offset })}`);
     if (offset === 0) forget(answer.runs);
-    for (const run of answer.runs) if (!rows.has(run.id) || !pushed.cameSince(asked, run.id)) take(run);
+    for (const run of answer.runs) if (!pushed.cameSince(asked, run.id)) take(run);
     total = answer.total ?? rows.size;
     loaded = true;
     show();

@@ -17,7 +17,7 @@ import torch
 from transformers import AutoModel, PreTrainedTokenizerFast
 
 from trainer.datasets.records import Tell, TextPairs
-from trainer.language.fitness import check_length
+from trainer.language.fitness import check_length, is_encoder_decoder
 from trainer.language.loading import fetched, load_config, load_model, load_tokenizer
 from trainer.language.scratch import Sizes, encoder_config, scratch_tokenizer
 from trainer.language.sources import ModelError, find_source, folder_source, model_roots
@@ -104,11 +104,12 @@ def load_encoder(
 
 
 def _check_config(name: str, config: Any, max_length: int) -> None:
-    if getattr(config, "is_encoder_decoder", False):
+    told = config.to_dict()
+    if is_encoder_decoder(told):
         raise ModelError(
             f"model {name!r} has an encoder and a decoder; name a model that is an encoder alone"
         )
-    check_length(config.to_dict(), max_length)
+    check_length(told, max_length)
 
 
 def _without_pooler(model: Any) -> Any:

@@ -11,8 +11,8 @@ from typing import Any, Final
 
 from trainer.datasets.records import DatasetError
 from trainer.environment.doctor.check import Check, Verdict
-from trainer.language.fitness import misfits
-from trainer.language.sources import ModelError, find_source, is_offline, model_roots
+from trainer.language.fitness import is_encoder_decoder, misfits
+from trainer.language.sources import ModelError, find_source, is_offline, model_roots, read_config
 from trainer.preflight import judging
 from trainer.preflight.declaration import RecipePreflight, Suspicion
 from trainer.preflight.judging import judged, outlook_of
@@ -106,13 +106,16 @@ def _unfit(folder: Path, params: Mapping[str, Any]) -> Check | None:
     """What does not fit between the encoder's files and the parameters."""
     title, details = "Model against dataset", {"model": params["model"]}
     try:
-        found = misfits(folder, params, writes=False)
+        if is_encoder_decoder(read_config(folder)):
+            found, remedy = f"{params['model']} has an encoder and a decoder.", "Name an encoder alone."
+            return Check("model", title, Verdict.PROBLEM, found, remedy, details)
+        unfit = misfits(folder, params, writes=False)
     except ModelError as exc:
         remedy = "Name a folder whose files are whole, or scratch, or words."
         return Check("model", title, Verdict.PROBLEM, f"{exc}.", remedy, details)
-    if not found:
+    if not unfit:
         return None
-    return Check("model", title, Verdict.PROBLEM, f"{found[0].found}.", found[0].remedy, details)
+    return Check("model", title, Verdict.PROBLEM, f"{unfit[0].found}.", unfit[0].remedy, details)
 
 
 def _first_weights_problem(question: Question, *, is_vectors: bool) -> Check | None:

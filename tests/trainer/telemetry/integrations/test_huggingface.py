@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,8 +9,12 @@ import pytest
 
 from app.services.ingest_snapshots import parse
 from tests.trainer.supervisor.supervised import end_all, finish, new_run
-from tests.trainer.telemetry.integrations.reported import start, steps_of, told
-from tests.waiting import wait_for
+from tests.trainer.telemetry.integrations.reported import (
+    start,
+    steps_of,
+    stopped_after_two_evaluations,
+    told,
+)
 from trainer.telemetry.integrations.huggingface import SignalboxCallback
 
 SCRIPT = "huggingface_script.py"
@@ -42,15 +44,7 @@ def test_what_an_unchanged_script_prints_is_read_with_the_right_steps(tmp_path: 
 @pytest.mark.timeout(300)
 def test_the_callback_reports_obeys_announces_and_asks(tmp_path: Path) -> None:
     paths = new_run(tmp_path)
-    supervisor = start(paths, SCRIPT, "callback")
-    wait_for(
-        lambda: len(steps_of(paths, "eval/loss")) >= 2 or supervisor.poll() is not None,
-        what=lambda: f"second evaluation; {paths.output(1).read_text()[-2000:]}",
-        timeout_s=200,
-    )
-    os.kill(supervisor.pid, signal.SIGTERM)
-    record = finish(supervisor, paths, timeout_s=60)
-    output = paths.output(1).read_text()
+    record, output = stopped_after_two_evaluations(paths, SCRIPT, "callback")
     assert (record.state, record.exit_code) == ("stopped", 0), output
     assert steps_of(paths, "train/loss")[:3] == [1, 5, 10]
     assert len(steps_of(paths, "train/loss")) == len(set(steps_of(paths, "train/loss")))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import signal
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -12,9 +10,12 @@ from typing import Any
 import pytest
 
 from app.services.ingest_snapshots import parse
-from tests.trainer.supervisor.supervised import end_all, finish, new_run
-from tests.trainer.telemetry.integrations.reported import start, steps_of, told
-from tests.waiting import wait_for
+from tests.trainer.supervisor.supervised import end_all, new_run
+from tests.trainer.telemetry.integrations.reported import (
+    steps_of,
+    stopped_after_two_evaluations,
+    told,
+)
 from trainer.telemetry.integrations.lightning import SignalboxCallback
 from trainer.telemetry.run_words import Run
 
@@ -135,15 +136,7 @@ def _no_supervisor_is_left() -> Iterator[None]:
 @pytest.mark.usefixtures("_no_supervisor_is_left")
 def test_the_library_trains_reports_and_answers_once_more_when_it_is_stopped(tmp_path: Path) -> None:
     paths = new_run(tmp_path)
-    supervisor = start(paths, "lightning_script.py")
-    wait_for(
-        lambda: len(steps_of(paths, "eval/loss")) >= 2 or supervisor.poll() is not None,
-        what=lambda: f"second evaluation; {paths.output(1).read_text()[-2000:]}",
-        timeout_s=200,
-    )
-    os.kill(supervisor.pid, signal.SIGTERM)
-    record = finish(supervisor, paths, timeout_s=60)
-    output = paths.output(1).read_text()
+    record, output = stopped_after_two_evaluations(paths, "lightning_script.py")
     assert (record.state, record.exit_code) == ("stopped", 0), output
     assert steps_of(paths, "train/loss")[:3] == [1, 2, 3]
     assert steps_of(paths, "eval/loss")[:2] == [16, 32]
