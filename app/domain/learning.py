@@ -84,7 +84,9 @@ class Learning:
             return self.last_loss_N - self.first_loss_N
 
 
-def learning_of(steps: Sequence[int], rights: Sequence[Rights], losses: Sequence[Floats]) -> Learning:
+def learning_of(
+    steps: Sequence[int], rights: Sequence[Rights] | Rights, losses: Sequence[Floats] | Floats
+) -> Learning:
     """Follow every probe.
 
     Args:
@@ -93,7 +95,7 @@ def learning_of(steps: Sequence[int], rights: Sequence[Rights], losses: Sequence
         losses: per step, float64, shape (N,).
     """
     steps_S = np.asarray(steps, np.int64)
-    right_SN = np.stack(list(rights)).astype(np.bool_)
+    right_SN = np.asarray(rights, np.bool_)
     flipped_SN = right_SN[1:] != right_SN[:-1]
     lost_SN = flipped_SN & ~right_SN[1:]
     flips_N, num_forgotten_N = flipped_SN.sum(axis=0), lost_SN.sum(axis=0)
@@ -180,10 +182,10 @@ def _spreads(loss_SN: NDArray[np.float32]) -> list[list[float | None]]:
     return [[None if math.isnan(value) else value for value in row] for row in short.tolist()]
 
 
-def _narrow(losses: Sequence[Floats]) -> NDArray[np.float32]:
+def _narrow(losses: Sequence[Floats] | Floats) -> NDArray[np.float32]:
     """For curves: a loss that no float32 holds is infinite."""
     with np.errstate(over="ignore"):
-        return np.stack([np.asarray(loss_N, np.float32) for loss_N in losses])
+        return np.asarray(losses, np.float32)
 
 
 def _has_fallen(first_N: Floats, last_N: Floats) -> Rights:
@@ -208,13 +210,13 @@ def _step_of_last(happened_SN: Rights, steps_S: Integers) -> Floats:
     return np.where(happened_SN.any(axis=0), steps_S[rows_N], np.nan)
 
 
-def _confidence(losses: Sequence[Floats]) -> tuple[Floats, Floats]:
+def _confidence(losses: Sequence[Floats] | Floats) -> tuple[Floats, Floats]:
     """Mean and deviation of the probability of the right answer, some snapshots at a time (Chan's way)."""
     num_probes = len(losses[0])
     count_N, mean_N, square_N = (np.zeros(num_probes) for _ in range(3))
     at_once = max(1, _CELLS_AT_ONCE // max(1, num_probes))
     for start in range(0, len(losses), at_once):
-        loss_SN = np.stack(list(losses[start : start + at_once]))
+        loss_SN = np.asarray(losses[start : start + at_once], np.float64)
         known_SN = np.isfinite(loss_SN)
         share_SN = np.exp(-np.maximum(np.where(known_SN, loss_SN, 0.0), 0.0))
         new_N = known_SN.sum(axis=0)

@@ -8,7 +8,9 @@ from __future__ import annotations
 from array import array
 from dataclasses import dataclass
 from pathlib import PurePath
-from typing import Any
+from typing import Any, Final
+
+IMPORTED: Final = "imported"  # the task of snapshots that came from the original system's files
 
 
 @dataclass(frozen=True)

@@ -7,15 +7,17 @@ not finite is None.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy.orm import Session
 
+from app.domain.answer_lines import front_of
 from app.services.evolution_choice import all_of, no_example, run_of, snapshot_of
 from app.services.evolution_comparison import comparison
-from app.services.evolution_examples import trajectory_of
+from app.services.evolution_examples import finished_examples, finished_way, way_of
 from app.services.evolution_learning import (
     ExamplesAsked,
     Followed,
@@ -26,7 +28,7 @@ from app.services.evolution_learning import (
     listed,
     standing_of,
 )
-from app.services.evolution_page import PageAsked, page_of
+from app.services.evolution_page import PageAsked, matching, page_of
 from app.services.evolution_probes import Probes, ProbeShelf
 from app.services.evolution_search import AnswerSearch
 from app.services.evolution_shapes import PROBE, dataset_json, entry_json, facts, summary
@@ -81,7 +83,7 @@ class Evolution:
             return snapshots.skipped(session, run_of(session, dataset, run))
 
     def snapshot(
-        self, dataset: str, step: int | str, *, run: str | None = None, **asked: Any
+        self, dataset: str, step: int | str, *, run: str | None = None, finished: bool = False, **asked: Any
     ) -> dict[str, Any]:
         """One snapshot with its examples.
 
@@ -89,6 +91,7 @@ class Evolution:
             dataset: plain name.
             step: a step, or ``latest``, ``first``, ``best`` (highest accuracy, then lowest loss).
             run: which run; default the newest.
+            finished: whether ``examples`` are to be finished JSON for ``orjson``, which spares the parsing.
             asked: which examples in which order: the fields of ``PageAsked``.
         Raises:
             NotFound: no such dataset, run or step; the hint names the nearest steps.
@@ -98,9 +101,10 @@ class Evolution:
         with self._store.read() as session:
             run_id = run_of(session, dataset, run)
             chosen = snapshot_of(session, run_id, dataset, step)
-            total, examples = page_of(
-                session, chosen, self._shelf.of(session, chosen.probe_set), wish, self._search
-            )
+            probes = self._shelf.of(session, chosen.probe_set)
+            rows = matching(session, chosen, probes, wish, self._search)
+            tell = finished_examples if finished and not wish.is_short else partial(page_of, asked=wish)
+            examples = tell(session, chosen, probes, rows=rows[wish.page])
             before, after = snapshots.steps_beside(session, run_id, dataset=dataset, step=chosen.step)
         return {
             "snapshot_id": f"{dataset}_step_{chosen.step:06d}",
@@ -112,7 +116,7 @@ class Evolution:
             "probe_set": chosen.probe_set,
             "examples": examples,
             "summary": summary(chosen),
-            "total": total,
+            "total": len(rows),
             "offset": wish.offset,
             "limit": wish.limit,
             "previous_step": before,
@@ -142,7 +146,13 @@ class Evolution:
         return dynamics_json(dataset, followed)
 
     def example(
-        self, dataset: str, example_id: str, *, run: str | None = None, **asked: Any
+        self,
+        dataset: str,
+        example_id: str,
+        *,
+        run: str | None = None,
+        finished: bool = False,
+        **asked: Any,
     ) -> dict[str, Any]:
         """One probe's way through all snapshots of a run, and its place in a list.
 
@@ -150,6 +160,7 @@ class Evolution:
             dataset: plain name.
             example_id: which probe.
             run: default the newest.
+            finished: whether ``trajectory`` is to be finished JSON for ``orjson``.
             asked: the list that ``previous``, ``next``, ``place`` and ``total`` are of: fields of
                 ``ExamplesAsked``; without any, or where the probe is not in it, all probes as they are asked.
         Raises:
@@ -164,23 +175,23 @@ class Evolution:
             row = probes.row_of.get(example_id)
             if row is None:
                 raise no_example(dataset, example_id, probes.ids)
-            taken = snapshots.answers_over_time(
+            way = snapshots.answers_over_time(
                 session, run_id, dataset=dataset, probe_set=newest.probe_set, row=row
             )
-            answers = trajectory_of(session, probes, row, taken)
             order = None if wish == ExamplesAsked() else self._listed(session, dataset, run_id, wish)[1].rows
-        probe, steps = probes.examples[row], [moment.step for moment, _ in taken]
+        probe, fronts = probes.examples[row], [front_of(line) for _, line in way]
         return {
             "dataset": dataset,
             "run": run_id,
             "task": newest.task,
             **{name: probe.get(name) for name in PROBE},
             "index": row,
-            **standing_of(steps, [one["exact_match"] for one in answers], [one["loss"] for one in answers]),
-            "trajectory": [
-                {**one, "step": moment.step, **facts(moment)}
-                for (moment, _), one in zip(taken, answers, strict=True)
-            ],
+            **standing_of(
+                [moment.step for moment, _ in way],
+                [one["exact_match"] for one in fronts],
+                [one["loss"] for one in fronts],
+            ),
+            "trajectory": (finished_way if finished else way_of)(probes, row, way),
             **_beside(probes, row, order),
         }
 

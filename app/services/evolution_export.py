@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote
 
+from app.domain.answer_lines import written_in
 from app.errors import Conflict, InvalidRequest
 from app.services.evolution import Evolution
 from app.services.evolution_import_checks import unworded
@@ -28,7 +29,6 @@ from app.services.evolution_original import (
 from app.store import imports, probes, snapshot_answers, snapshots
 from app.store.engine import Store
 from app.store.models import Snapshot
-from app.store.snapshot_blocks import Answered
 from trainer.protocol.files import write_atomic
 
 _MAX_FOLDER_BYTES: Final = 255  # of a folder's name
@@ -111,8 +111,8 @@ def original_json(store: Store, dataset: str, run_id: str, step: int) -> dict[st
         if header is not None:
             row = snapshots.at_step(session, run_id, dataset=dataset, step=step)
             if row is not None:
-                answered = snapshot_answers.read(session, row)
-                return _as_imported(header, row, probes.examples(session, row.probe_set), answered)
+                lines = snapshot_answers.read(session, row)
+                return _as_imported(header, row, probes.examples(session, row.probe_set), lines)
     found = Evolution(store).snapshot(dataset, step, run=run_id)
     return {
         "snapshot_id": found["snapshot_id"],
@@ -125,7 +125,7 @@ def original_json(store: Store, dataset: str, run_id: str, step: int) -> dict[st
 
 
 def _as_imported(
-    header: dict[str, Any], row: Snapshot, asked: list[dict[str, Any]], answered: dict[int, Answered]
+    header: dict[str, Any], row: Snapshot, asked: list[dict[str, Any]], lines: dict[int, bytes]
 ) -> dict[str, Any]:
     return {
         "snapshot_id": header["snapshot_id"],
@@ -138,10 +138,10 @@ def _as_imported(
                 "step": row.step,
                 "input": probe["input"],
                 "expected_output": probe["expected_output"],
-                "model_output": answered[place].output["output"],
-                **{name: unworded(answered[place].output[name]) for name in ANSWERED},
+                "model_output": written["output"],
+                **{name: unworded(written[name]) for name in ANSWERED},
             }
-            for place, probe in enumerate(asked)
+            for probe, written in ((probe, written_in(lines[row])) for row, probe in enumerate(asked))
         ],
         "summary": {name: unworded(row.summary[name]) for name in SUMMARY},
     }

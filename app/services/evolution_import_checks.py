@@ -18,8 +18,8 @@ from typing import Any, Final, NoReturn
 
 import orjson
 
-from app.domain.snapshots import SnapshotRecord
-from app.services.evolution_original import ANSWERED, EXAMPLE, HEADER, SUMMARY, TASK, printable
+from app.domain.snapshots import IMPORTED, SnapshotRecord
+from app.services.evolution_original import ANSWERED, EXAMPLE, HEADER, SUMMARY, printable
 from app.services.ingest_checks import MAX_STEP, MAX_TIME
 from app.services.ingest_snapshots import MAX_PROBES
 from trainer.protocol.events import decode_number, encode_number
@@ -73,7 +73,7 @@ def parse_original(content: bytes, *, step: int, dataset: str) -> ImportedSnapsh
     summary = _summary(fields.value("summary"), examples)
     record = SnapshotRecord(
         dataset=dataset,
-        task=TASK,
+        task=IMPORTED,
         attempt=None,
         step=step,
         epoch=None,

@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 from sqlalchemy.orm import Session
 
 from app.domain.learning import CATEGORIES, Learning, by_step, learning_of, rankings, rounded
+from app.domain.numbers import MOST_EXACT
 from app.errors import InvalidRequest
 from app.services.evolution_choice import comparable, snapshot_of
 from app.services.evolution_examples import SHORT_CHARACTERS, is_correct, shortened
-from app.services.evolution_numbers import MOST_EXACT
 from app.services.evolution_probes import Probes, ProbeShelf
 from app.store import snapshots
 from app.store.models import Snapshot
@@ -175,11 +175,9 @@ def standing_of(
     steps: Sequence[int], rights: Sequence[bool], losses: Sequence[float | None]
 ) -> dict[str, Any]:
     """What became of one probe, from its answers alone."""
-    learning = learning_of(
-        steps,
-        [np.array([right]) for right in rights],
-        [np.array([math.nan if loss is None else loss]) for loss in losses],
-    )
+    rights_SN = np.array(rights, np.bool_)[:, np.newaxis]
+    losses_SN = np.array([math.nan if loss is None else loss for loss in losses])[:, np.newaxis]
+    learning = learning_of(steps, rights_SN, losses_SN)
     return _standings(learning, np.array([0], np.intp))[0]
 
 

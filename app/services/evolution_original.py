@@ -16,7 +16,6 @@ from __future__ import annotations
 import re
 from typing import Final
 
-TASK: Final = "imported"  # of snapshots that came from such files
 RECIPE: Final = "imported"  # of the runs that hold them; no recipe of this name can be trained
 TAG: Final = "imported"
 

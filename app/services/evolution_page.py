@@ -66,10 +66,10 @@ class PageAsked:
         return slice(self.offset, None if self.limit is None else self.offset + self.limit)
 
 
-def page_of(
+def matching(
     session: Session, snapshot: Snapshot, probes: Probes, asked: PageAsked, search: AnswerSearch
-) -> tuple[int, list[dict[str, Any]]]:
-    """How many examples match, and the page asked for."""
+) -> list[int]:
+    """Positions of all examples that match, in the order asked for."""
     rows = _rows_meant(asked, len(probes.ids))
     if asked.q:
         rows = rows[np.isin(rows, search.rows(session, snapshot, probes, asked.q))]
@@ -81,12 +81,16 @@ def page_of(
             rows = rows[is_correct(columns, snapshot)[rows] == (asked.filter == "correct")]
         if sort and not by_text:
             rows = _sorted_rows(rows, snapshot, columns, sort)
-    if by_text:
-        examples = _sorted(examples_of(session, snapshot, probes, rows.tolist()), sort)
-        return len(examples), _told(examples[asked.page], asked)
-    is_all = len(rows) == len(probes.ids) and asked.page == slice(0, None) and not sort and asked.rows is None
-    chosen = None if is_all else rows[asked.page].tolist()
-    return len(rows), _told(examples_of(session, snapshot, probes, chosen), asked)
+    found: list[int] = rows.tolist()
+    return _sorted(examples_of(session, snapshot, probes, found), sort) if by_text else found
+
+
+def page_of(
+    session: Session, snapshot: Snapshot, probes: Probes, asked: PageAsked, rows: Sequence[int]
+) -> list[dict[str, Any]]:
+    """The examples at these positions, as they were asked for."""
+    told = [with_similarity(one) for one in examples_of(session, snapshot, probes, rows)]
+    return [short_form(one) for one in told] if asked.is_short else told
 
 
 def _rows_meant(asked: PageAsked, count: int) -> Rows:
@@ -100,11 +104,6 @@ def _rows_meant(asked: PageAsked, count: int) -> Rows:
             hint=f"indices go from 0 to {count - 1}",
         )
     return np.array(asked.rows, np.intp)
-
-
-def _told(examples: list[dict[str, Any]], asked: PageAsked) -> list[dict[str, Any]]:
-    told = [with_similarity(one) for one in examples]
-    return [short_form(one) for one in told] if asked.is_short else told
 
 
 def _sorted_rows(rows: Rows, snapshot: Snapshot, columns: Columns, sort: str) -> Rows:
@@ -122,10 +121,12 @@ def _sorted_rows(rows: Rows, snapshot: Snapshot, columns: Columns, sort: str) ->
     return rows[order]
 
 
-def _sorted(examples: list[dict[str, Any]], sort: str) -> list[dict[str, Any]]:
+def _sorted(examples: list[dict[str, Any]], sort: str) -> list[int]:
+    """Positions in the order of what was answered, missing values last."""
     is_falling, name = sort.startswith("-"), sort.removeprefix("-")
     if name == "similarity":
         examples = [with_similarity(one) for one in examples]
     present = [one for one in examples if one.get(name) is not None]
     missing = [one for one in examples if one.get(name) is None]
-    return sorted(present, key=lambda one: one[name], reverse=is_falling) + missing
+    ordered = sorted(present, key=lambda one: one[name], reverse=is_falling) + missing
+    return [one["index"] for one in ordered]

@@ -8,18 +8,15 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Collection, Mapping
 from functools import cached_property
 from typing import Any, Final
 
+import orjson
 from sqlalchemy.orm import Session
 
 from app.store import probes
 
 MOST_SETS: Final = 8
-_MOST_CHARACTERS: Final = 32 * 1024 * 1024  # of documents, per set
-
-Documents = Mapping[str, tuple[str, str]]  # id -> title, text
 
 
 class Probes:
@@ -30,8 +27,6 @@ class Probes:
         self.examples = examples
         self.ids = [str(example["example_id"]) for example in examples]
         self.groups = [None if (group := one.get("group")) is None else str(group) for one in examples]
-        self._documents: dict[str, tuple[str, str]] = {}
-        self._characters = 0
 
     @cached_property
     def row_of(self) -> dict[str, int]:
@@ -46,18 +41,33 @@ class Probes:
             for one in self.examples
         ]
 
-    def documents(self, session: Session, ids: Collection[str]) -> Documents:
-        """``{id: (title, text)}``, at least those of ``ids`` that are known."""
-        kept = self._documents
-        missing = [document_id for document_id in ids if document_id not in kept]
-        if missing:
-            found = probes.documents(session, self.probe_set, missing)
-            self._characters += sum(len(title) + len(text) for title, text in found.values())
-            if self._characters > _MOST_CHARACTERS:
-                kept = self._documents = {name: kept[name] for name in ids if name in kept}
-                self._characters = sum(len(title) + len(text) for title, text in kept.values())
-            kept.update(found)
-        return kept
+    def fields(self, row: int, *, with_gold: bool) -> bytes:
+        """What is told of a probe whatever was answered: fields of a JSON object, ending with a comma."""
+        return self._fields_with_gold[row] if with_gold else self._fields[row]
+
+    @cached_property
+    def _fields(self) -> list[bytes]:
+        return [_fields_of(self.told(row, with_gold=False)) for row in range(len(self.ids))]
+
+    @cached_property
+    def _fields_with_gold(self) -> list[bytes]:
+        return [_fields_of(self.told(row, with_gold=True)) for row in range(len(self.ids))]
+
+    def told(self, row: int, *, with_gold: bool) -> dict[str, Any]:
+        """The same fields; a retriever's have ``gold``, the ids of the right documents."""
+        probe = self.examples[row]
+        told = {
+            "example_id": probe["example_id"],
+            "index": row,
+            "input": probe["input"],
+            "expected_output": probe["expected_output"],
+            "group": probe.get("group"),
+        }
+        return {**told, "gold": probe.get("gold")} if with_gold else told
+
+
+def _fields_of(told: dict[str, Any]) -> bytes:
+    return orjson.dumps(told)[1:-1] + b","
 
 
 class ProbeShelf:

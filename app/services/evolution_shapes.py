@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any, Final, TypeVar
 
-from app.services.evolution_numbers import finite, number, whole
+from app.domain.numbers import finite, number, whole
 from app.store.models import Snapshot
 from app.store.snapshots import Moment
 from trainer.protocol.events import snapshot_name

@@ -9,9 +9,8 @@ from typing import Any, Final
 import numpy as np
 import orjson
 
-from app.domain.snapshots import PackedVectors, SnapshotRecord, name_trouble, plain_name
+from app.domain.snapshots import IMPORTED, PackedVectors, SnapshotRecord, name_trouble, plain_name
 from app.errors import InvalidRequest, TooLarge
-from app.services.evolution_original import TASK as IMPORTED
 from app.services.ingest_answers import MAX_TEXT, check_depth, check_outputs, wrong
 from app.services.ingest_checks import MAX_STEP, MAX_TIME
 from trainer.protocol.errors import ProtocolError

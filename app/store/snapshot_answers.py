@@ -1,4 +1,7 @@
-"""What was answered to each probe of a snapshot; ``snapshot_blocks`` says how it is packed."""
+"""What was answered to each probe of a snapshot, as lines of ``app.domain.answer_lines``.
+
+``snapshot_blocks`` says how they are packed.
+"""
 
 from __future__ import annotations
 
@@ -8,16 +11,8 @@ from typing import Final, Protocol
 from sqlalchemy import and_, insert, select
 from sqlalchemy.orm import Session
 
-from app.domain.snapshots import SnapshotRecord
 from app.store.models import SnapshotBlock, SnapshotDictionary
-from app.store.snapshot_blocks import (
-    Answered,
-    blocks_of,
-    dictionary_from,
-    pack_block,
-    unpack_block,
-    unpack_row,
-)
+from app.store.snapshot_blocks import blocks_of, dictionary_from, pack_block, unpack_block
 
 _IN_LIST: Final = 500
 
@@ -33,9 +28,9 @@ class Stored(Protocol):
     def block_rows(self) -> int: ...
 
 
-def save(session: Session, snapshot: Stored, record: SnapshotRecord) -> None:
+def save(session: Session, snapshot: Stored, lines: Sequence[bytes]) -> None:
     """Store the answers; the first ones of a probe set become the dictionaries of those to come."""
-    blocks = blocks_of(record.columns, record.outputs, block_rows=snapshot.block_rows)
+    blocks = blocks_of(lines, block_rows=snapshot.block_rows)
     dictionaries = _dictionaries(session, snapshot)
     if not dictionaries:
         dictionaries = {number: dictionary_from(block) for number, block in enumerate(blocks)}
@@ -53,10 +48,10 @@ def save(session: Session, snapshot: Stored, record: SnapshotRecord) -> None:
     )
 
 
-def read(session: Session, snapshot: Stored, rows: Sequence[int] | None = None) -> dict[int, Answered]:
+def read(session: Session, snapshot: Stored, rows: Sequence[int] | None = None) -> dict[int, bytes]:
     """What a snapshot answered, by position of the probe; of all probes, or of these."""
     size = snapshot.block_rows
-    found: dict[int, Answered] = {}
+    found: dict[int, bytes] = {}
     for block, packed, dictionary in _packed(session, snapshot, rows):
         found.update(enumerate(unpack_block(packed, dictionary), start=block * size))
     return found if rows is None else {row: found[row] for row in rows}
@@ -75,18 +70,18 @@ class RowReader:
         self._dictionaries = {one.block_rows: one.dictionary for one in found}
         self._row = row
 
-    def answered(self, packed: bytes, *, block_rows: int) -> Answered:
+    def line(self, packed: bytes, *, block_rows: int) -> bytes:
         """The answer in the block that holds the row."""
-        return unpack_row(packed, self._dictionaries.get(block_rows), self._row % block_rows)
+        return unpack_block(packed, self._dictionaries[block_rows])[self._row % block_rows]
 
 
 def _packed(
     session: Session, snapshot: Stored, rows: Sequence[int] | None
-) -> Iterable[tuple[int, bytes, bytes | None]]:
+) -> Iterable[tuple[int, bytes, bytes]]:
     """Blocks with their dictionaries, all or those that hold some rows."""
     statement = (
         select(SnapshotBlock.block, SnapshotBlock.packed, SnapshotDictionary.dictionary)
-        .outerjoin(
+        .join(
             SnapshotDictionary,
             and_(
                 SnapshotDictionary.probe_set == snapshot.probe_set,

@@ -14,12 +14,13 @@ from numpy.typing import NDArray
 from sqlalchemy import ColumnElement, and_, func, not_, or_, select
 from sqlalchemy.orm import Session
 
+from app.domain.answer_lines import lines_of
+from app.domain.answers import documents_named
 from app.domain.snapshots import SnapshotRecord
-from app.store import snapshot_answers, vectors
+from app.store import probes, snapshot_answers, vectors
 from app.store.metrics import cutoffs
 from app.store.models import Run, RunEvent, Snapshot, SnapshotBlock, SnapshotColumn
-from app.store.probes import save_documents, save_probes
-from app.store.snapshot_blocks import Answered, rows_per_block
+from app.store.snapshot_blocks import rows_per_block
 
 _IN_LIST: Final = 500
 Column = NDArray[np.float64]
@@ -50,8 +51,8 @@ def save(session: Session, run_id: str, record: SnapshotRecord, *, attempt: int)
     Raises:
         InvalidRequest: the file leaves out probes that are not known, or their number differs.
     """
-    save_probes(session, record)
-    save_documents(session, record)
+    probes.save_probes(session, record)
+    probes.save_documents(session, record)
     here = Snapshot.run_id == run_id, Snapshot.dataset == record.dataset, Snapshot.step == record.step
     stored = session.scalar(select(Snapshot).where(*here))
     if stored is not None:
@@ -59,6 +60,7 @@ def save(session: Session, run_id: str, record: SnapshotRecord, *, attempt: int)
             return False
         session.delete(stored)
         session.flush()
+    lines = _told(session, record)
     snapshot = Snapshot(
         run_id=run_id,
         dataset=record.dataset,
@@ -72,7 +74,7 @@ def save(session: Session, run_id: str, record: SnapshotRecord, *, attempt: int)
         num_examples=len(record.outputs),
         cost_s=record.cost_s,
         summary=record.summary,
-        block_rows=rows_per_block(record.outputs),
+        block_rows=rows_per_block(lines),
     )
     session.add(snapshot)
     session.flush()
@@ -82,8 +84,15 @@ def save(session: Session, run_id: str, record: SnapshotRecord, *, attempt: int)
     )
     if record.vectors is not None:
         vectors.save(session, snapshot.id, record.vectors)
-    snapshot_answers.save(session, snapshot, record)
+    snapshot_answers.save(session, snapshot, lines)
     return True
+
+
+def _told(session: Session, record: SnapshotRecord) -> list[bytes]:
+    """What was answered, in the words it is told in."""
+    examples = probes.examples(session, record.probe_set)
+    documents = probes.documents(session, record.probe_set, documents_named(record.outputs))
+    return lines_of(record.task, examples, record.columns, record.outputs, documents)
 
 
 def dataset_runs(session: Session) -> list[tuple[str, str, float]]:
@@ -185,8 +194,11 @@ def columns(
 
 def answers_over_time(
     session: Session, run_id: str, *, dataset: str, probe_set: str, row: int
-) -> list[tuple[Moment, Answered]]:
-    """What every snapshot of one probe set answered to the probe at ``row``, by step: one query."""
+) -> list[tuple[Moment, bytes]]:
+    """What every snapshot of one probe set answered to the probe at ``row``, by step: one query.
+
+    Answers are lines of ``app.domain.answer_lines``.
+    """
     found = session.execute(
         select(*_MOMENT, SnapshotBlock.packed)
         .join(
@@ -203,7 +215,7 @@ def answers_over_time(
     way = []
     for *fields, packed in found:
         moment = Moment._make(fields)
-        way.append((moment, reader.answered(packed, block_rows=moment.block_rows)))
+        way.append((moment, reader.line(packed, block_rows=moment.block_rows)))
     return way
 
 

@@ -8,7 +8,6 @@ import pytest
 
 from app.errors import NotFound
 from app.services.evaluations import evaluated_steps, evaluation
-from app.services.evolution_classification import classification_answer
 from trainer.protocol import evaluation_files
 from trainer.protocol.run_folder import RunPaths
 
@@ -56,19 +55,3 @@ def test_damaged_and_foreign_files_are_no_evaluations(paths: RunPaths) -> None:
 def test_what_lies_beyond_the_step_a_run_goes_on_from_is_forgotten(paths: RunPaths) -> None:
     evaluation_files.forget_after(paths, 100)
     assert evaluated_steps(paths) == [50, 100]
-
-
-def test_a_classifiers_answer_has_its_label_and_the_probability_of_the_right_one() -> None:
-    found = classification_answer(
-        {"expected_output": "b"},
-        {"correct": 0.0, "score": 0.25, "margin": -0.5, "rank": 2.0, "confidence": 0.75},
-        {"output": "a", "probabilities": [["a", 0.75], ["b", 0.25]]},
-        {},
-    )
-    assert (found["model_output"], found["exact_match"], found["similarity"], found["rank"]) == (
-        "a",
-        False,
-        0.25,
-        2,
-    )
-    assert [(one["label"], one["gold"]) for one in found["probabilities"]] == [("a", False), ("b", True)]

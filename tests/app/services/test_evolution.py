@@ -6,7 +6,6 @@ import gzip
 import json
 import math
 from collections.abc import Callable
-from difflib import SequenceMatcher
 from functools import partial
 from typing import Any
 
@@ -15,7 +14,6 @@ import pytest
 from app.domain.run_states import RunState
 from app.domain.snapshots import plain_name
 from app.errors import InvalidRequest, NotFound
-from app.services import evolution_examples
 from app.services.evolution import Evolution
 from app.services.ingest import Ingest
 from app.store import runs
@@ -269,32 +267,6 @@ def test_dynamics_name_who_stands_out(evolution: Evolution) -> None:
     json.dumps(found, allow_nan=False)
 
 
-def test_similarity_is_worked_out_only_for_what_is_told(
-    store: Store, ingest: Ingest, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    store_running(store)
-    outputs = [{"output": f"text {row} but longer"} for row in range(30)]
-    content = snapshot_file(
-        3,
-        ranks=[1] * 30,
-        task="causal_lm",
-        outputs=outputs,
-        columns={"loss": [1.0] * 30, "correct": [0] * 30},
-    )
-    ingest.accept_snapshot("run-1", content)
-    compared = []
-    plain = SequenceMatcher
-
-    def counted(*texts: Any, **how: Any) -> Any:
-        compared.append(texts)
-        return plain(*texts, **how)
-
-    monkeypatch.setattr(evolution_examples, "SequenceMatcher", counted)
-    found = Evolution(store).snapshot("python_docs", 3, limit=2, q="text", sort="-loss")
-    assert (found["total"], len(compared)) == (30, 2)
-    assert 0 < found["examples"][0]["similarity"] < 1
-
-
 def test_probes_that_were_stored_anew_are_read_anew(store: Store, ingest: Ingest) -> None:
     evolution = Evolution(store)
     for number, word in enumerate(("before", "after"), start=1):
@@ -332,25 +304,6 @@ def test_snapshots_beyond_a_later_attempts_first_step_are_left_out(
     assert [one["step"] for one in evolution.snapshots("python_docs")] == [0, 50]
     ingest.accept_snapshot("run-1", snapshot_file(100, ranks=(1, 1, 1), attempt=2))
     assert evolution.snapshot("python_docs", 100)["summary"]["accuracy"] == 1.0
-
-
-def test_missing_numbers_become_null(store: Store, ingest: Ingest) -> None:
-    store_running(store)
-    columns = {"loss": ["NaN", 1.0], "rank": [None, 2.0], "score": ["Infinity", 0.5]}
-    ingest.accept_snapshot("run-1", snapshot_file(0, columns=columns))
-    first = Evolution(store).snapshot("python_docs", 0, sort="loss")["examples"][-1]
-    assert (first["loss"], first["rank"], first["similarity"], first["score"]) == (None, None, None, None)
-
-
-def test_a_text_task_is_compared_by_its_words(store: Store, ingest: Ingest) -> None:
-    store_running(store)
-    outputs = [{"output": "text 0"}, {"output": "NaN"}]
-    columns = {"loss": [0.5, math.pi], "correct": [1, 0]}
-    content = snapshot_file(3, task="causal_lm", outputs=outputs, columns=columns)
-    ingest.accept_snapshot("run-1", content)
-    right, wrong = Evolution(store).snapshot("python_docs", 3)["examples"]
-    assert (right["exact_match"], right["similarity"], right["output_length"]) == (True, 1.0, 6)
-    assert (wrong["exact_match"], wrong["model_output"]) == (False, "NaN")
 
 
 def test_deleting_the_last_run_takes_probes_and_documents_along(evolution: Evolution, store: Store) -> None:

@@ -17,6 +17,7 @@ from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import text
 
+from app.domain.answer_lines import answer_in
 from app.store import schema, snapshot_answers, snapshots
 from app.store.connections import migration_engine
 from app.store.engine import Store
@@ -112,6 +113,7 @@ def _migrate(path: Path, revision: str, *statements: tuple[str, dict[str, object
 def test_answers_of_older_snapshots_move_into_blocks_and_back(tmp_path: Path) -> None:
     path = tmp_path / "signalbox.db"
     path.touch()
+    probes = [{"example_id": f"{row}", "input": "", "expected_output": ""} for row in range(300)]
     outputs = [{"top": [[f"d{row}", 0.5]], "note": "ünï\n" * (row % 7)} for row in range(300)]
     packed = zlib.compress(json.dumps(outputs).encode())
     losses = array("d", [float(row) if row % 50 else math.nan for row in range(300)])
@@ -121,8 +123,8 @@ def test_answers_of_older_snapshots_move_into_blocks_and_back(tmp_path: Path) ->
         (FIRST_RUN_NOW, {}),
         (
             "INSERT INTO probe_sets (hash, task, num_examples, examples) "
-            "VALUES ('p', 'retrieval', 300, x'00')",
-            {},
+            "VALUES ('p', 'retrieval', 300, :packed)",
+            {"packed": zlib.compress(json.dumps(probes).encode())},
         ),
         (
             "INSERT INTO snapshots (id, run_id, dataset, task, attempt, step, t, model_version, probe_set, "
@@ -142,8 +144,11 @@ def test_answers_of_older_snapshots_move_into_blocks_and_back(tmp_path: Path) ->
         answers = snapshot_answers.read(session, moved)
         (way,) = snapshots.answers_over_time(session, "a", dataset="d", probe_set="p", row=251)
     store.close()
-    assert [answers[row].output for row in range(300)] == outputs
-    assert (answers[50].numbers, answers[51].numbers) == ({"loss": None}, {"loss": 51.0})
+    told = [answer_in(answers[row]) for row in range(300)]
+    assert [(one["top"][0]["document_id"], one["note"]) for one in told] == [
+        (output["top"][0][0], output["note"]) for output in outputs
+    ]
+    assert (told[50]["loss"], told[51]["loss"]) == (None, 51.0)
     assert way[1] == answers[251]
     _migrate(path, "0007_scripts_of_runs")
     database = sqlite3.connect(path)
