@@ -1,10 +1,11 @@
 """How an answer is written down: one line of JSON, as it will be told.
 
 Whoever reads a snapshot or an example's way puts lines together and never
-takes them apart: a thousand answers cost no more than their bytes.  What
-became of an answer stands at its front, before ``model_output``::
+takes them apart: a thousand answers cost no more than their bytes.  A line
+lacks its opening brace, so that fields of the example can stand before its
+own.  What became of an answer comes first, ``model_output`` after it::
 
-    {"exact_match":true,"loss":0.25,"similarity":0.5,"model_output":"…",…}
+    "exact_match":true,"loss":0.25,"similarity":0.5,"model_output":"…",…}
 
 Of an imported answer the output follows after a tab, which JSON never holds:
 its numbers are there as the original wrote them.
@@ -47,26 +48,29 @@ def lines_of(
     }
     rows = zip(*finite.values(), strict=True) if finite else [()] * len(outputs)
     told = zip(examples, rows, outputs, strict=True)
-    return [
-        _line_of(answer_of(probe, task, dict(zip(finite, row, strict=True)), output, documents), task, output)
+    lines = [
+        line_of(answer_of(probe, task, dict(zip(finite, row, strict=True)), output, documents))
         for probe, row, output in told
     ]
+    if task != IMPORTED:
+        return lines
+    return [line + _WRITTEN + orjson.dumps(output) for line, output in zip(lines, outputs, strict=True)]
 
 
-def _line_of(answer: dict[str, Any], task: str, output: dict[str, Any]) -> bytes:
-    line = orjson.dumps(answer)
-    return line + _WRITTEN + orjson.dumps(output) if task == IMPORTED else line
+def line_of(answer: dict[str, Any]) -> bytes:
+    """An answer of ``answer_of`` on a line."""
+    return orjson.dumps(answer)[1:]
 
 
 def answer_in(line: bytes) -> dict[str, Any]:
     """The whole answer."""
-    answer: dict[str, Any] = orjson.loads(line.partition(_WRITTEN)[0])
+    answer: dict[str, Any] = orjson.loads(b"{" + without_output(line))
     return answer
 
 
 def front_of(line: bytes) -> dict[str, Any]:
     """``exact_match``, ``loss`` and, where it was said, ``similarity``; the rest is not parsed."""
-    front: dict[str, Any] = orjson.loads(line.partition(_FRONT_ENDS)[0] + b"}")
+    front: dict[str, Any] = orjson.loads(b"{%b}" % line.partition(_FRONT_ENDS)[0])
     return front
 
 
@@ -81,11 +85,20 @@ def written_in(line: bytes) -> dict[str, Any]:
     return written
 
 
-def beginning_with(fields: bytes, line: bytes) -> bytes:
-    """The answer as an object with some ``fields`` before its own; they end with a comma."""
-    return b"{%b%b" % (fields, line.partition(_WRITTEN)[0][1:])
+def without_output(line: bytes) -> bytes:
+    """What is told of an answer that may have been imported."""
+    return line.partition(_WRITTEN)[0]
 
 
-def listed(objects: Iterable[bytes]) -> orjson.Fragment:
-    """Finished JSON objects as a list that ``orjson`` puts into an answer as it is."""
-    return orjson.Fragment(b"[%b]" % b",".join(objects))
+def listed(answers: Iterable[tuple[bytes, bytes]]) -> orjson.Fragment:
+    """Answers as a list of JSON objects that ``orjson`` takes as it is.
+
+    Args:
+        answers: fields that come first, ending with a comma, and what is told of the answer.
+    """
+    parts = [b"["]
+    for fields, told in answers:
+        parts += (b",{", fields, told)
+    if len(parts) > 1:
+        parts[1] = b"{"
+    return orjson.Fragment(b"".join([*parts, b"]"]))

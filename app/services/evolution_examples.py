@@ -15,7 +15,8 @@ import orjson
 from numpy.typing import NDArray
 from sqlalchemy.orm import Session
 
-from app.domain.answer_lines import answer_in, beginning_with, listed, tells_similarity
+from app.domain.answer_lines import answer_in, line_of, listed, tells_similarity, without_output
+from app.domain.snapshots import IMPORTED
 from app.services.evolution_probes import Probes
 from app.services.evolution_shapes import facts
 from app.store import snapshot_answers
@@ -52,29 +53,26 @@ def finished_examples(
     session: Session, snapshot: Snapshot | Moment, probes: Probes, rows: Rows | None = None
 ) -> orjson.Fragment:
     """The same with their similarity, as a list of finished JSON."""
-    is_retrieval, step = snapshot.task == "retrieval", b'"step":%d,' % snapshot.step
-    return listed(
-        beginning_with(probes.fields(row, with_gold=is_retrieval) + step, _similar(line, probes, row))
-        for row, line in _lines(session, snapshot, probes, rows)
-    )
+    found = _lines(session, snapshot, probes, rows)
+    step, fields = b'"step":%d,' % snapshot.step, probes.fields(with_gold=snapshot.task == "retrieval")
+    told = _finished(snapshot.task, [line for _, line in found], [probes.examples[row] for row, _ in found])
+    return listed((fields[row] + step, one) for (row, _), one in zip(found, told, strict=True))
 
 
 def way_of(probes: Probes, row: int, way: Sequence[tuple[Moment, bytes]]) -> list[dict[str, Any]]:
     """What snapshots answered to one probe, in their order."""
+    expected = str(probes.examples[row]["expected_output"])
     return [
-        {"step": moment.step, **facts(moment), **answer_in(_similar(line, probes, row))}
+        {"step": moment.step, **facts(moment), **with_similarity(answer_in(line), expected)}
         for moment, line in way
     ]
 
 
 def finished_way(probes: Probes, row: int, way: Sequence[tuple[Moment, bytes]]) -> orjson.Fragment:
     """The same as a list of finished JSON."""
-    return listed(
-        beginning_with(
-            orjson.dumps({"step": moment.step, **facts(moment)})[1:-1] + b",", _similar(line, probes, row)
-        )
-        for moment, line in way
-    )
+    told = [_finished(moment.task, [line], [probes.examples[row]])[0] for moment, line in way]
+    fields = [orjson.dumps({"step": moment.step, **facts(moment)})[1:-1] + b"," for moment, _ in way]
+    return listed(zip(fields, told, strict=True))
 
 
 def answered_texts(session: Session, snapshot: Snapshot | Moment, probes: Probes) -> list[str]:
@@ -94,11 +92,14 @@ def _lines(
     return [(row, found[row]) for row in (range(count) if rows is None else rows)]
 
 
-def _similar(line: bytes, probes: Probes, row: int) -> bytes:
-    """An answer with its similarity, which is worked out where nobody has said it."""
-    if tells_similarity(line):
-        return line
-    return orjson.dumps(with_similarity(answer_in(line), str(probes.examples[row]["expected_output"])))
+def _finished(task: str, lines: list[bytes], asked: Sequence[dict[str, Any]]) -> list[bytes]:
+    """Answers of one snapshot as they are told; similarity is worked out where nobody has said it."""
+    if task == IMPORTED:
+        return [without_output(line) for line in lines]
+    if not lines or tells_similarity(lines[0]):  # all of a snapshot do, or none
+        return lines
+    expected = (str(probe["expected_output"]) for probe in asked)
+    return [line_of(with_similarity(answer_in(line), one)) for line, one in zip(lines, expected, strict=True)]
 
 
 def with_similarity(example: dict[str, Any], expected: str | None = None) -> dict[str, Any]:

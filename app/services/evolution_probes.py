@@ -41,9 +41,9 @@ class Probes:
             for one in self.examples
         ]
 
-    def fields(self, row: int, *, with_gold: bool) -> bytes:
-        """What is told of a probe whatever was answered: fields of a JSON object, ending with a comma."""
-        return self._fields_with_gold[row] if with_gold else self._fields[row]
+    def fields(self, *, with_gold: bool) -> list[bytes]:
+        """What is told of each probe whatever was answered: fields of a JSON object, ending with a comma."""
+        return self._fields_with_gold if with_gold else self._fields
 
     @cached_property
     def _fields(self) -> list[bytes]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Final, Protocol
 
+import orjson
 from sqlalchemy import and_, insert, select
 from sqlalchemy.orm import Session
 
@@ -28,12 +29,21 @@ class Stored(Protocol):
     def block_rows(self) -> int: ...
 
 
-def save(session: Session, snapshot: Stored, lines: Sequence[bytes]) -> None:
-    """Store the answers; the first ones of a probe set become the dictionaries of those to come."""
+def save(session: Session, snapshot: Stored, lines: Sequence[bytes], *, expected: Sequence[str]) -> None:
+    """Store the answers; the first ones of a probe set become the dictionaries of those to come.
+
+    Args:
+        session: a writing session.
+        snapshot: whose they are.
+        lines: one per probe.
+        expected: what each probe expects.
+    """
     blocks = blocks_of(lines, block_rows=snapshot.block_rows)
     dictionaries = _dictionaries(session, snapshot)
     if not dictionaries:
-        dictionaries = {number: dictionary_from(block) for number, block in enumerate(blocks)}
+        hoped = blocks_of([orjson.dumps(one) for one in expected], block_rows=snapshot.block_rows)
+        pairs = enumerate(zip(blocks, hoped, strict=True))
+        dictionaries = {number: dictionary_from(block, expected=some) for number, (block, some) in pairs}
         key = {"probe_set": snapshot.probe_set, "block_rows": snapshot.block_rows}
         session.execute(
             insert(SnapshotDictionary),

@@ -5,8 +5,8 @@ depends on how long they are, so that each block unpacks in microseconds: one
 probe costs one small block per snapshot, and nothing else.
 
 Models repeat themselves: the same documents, the pieces of the same reference.
-So a block is packed with a dictionary, the same block of the first snapshot
-that was stored.
+So a block is packed with a dictionary: what its probes expect, which is what
+models come to answer, and the same block of the first snapshot that was stored.
 """
 
 from __future__ import annotations
@@ -48,9 +48,9 @@ def blocks_of(lines: Sequence[bytes], *, block_rows: int) -> list[bytes]:
     return [b"\n".join(lines[start : start + block_rows]) for start in range(0, len(lines), block_rows)]
 
 
-def dictionary_from(block: bytes) -> bytes:
-    """The dictionary for all blocks that hold the same rows as this one."""
-    return block[-_DICTIONARY_BYTES:]
+def dictionary_from(block: bytes, *, expected: bytes) -> bytes:
+    """The dictionary for all blocks of the same rows as this one, of which this much is ``expected``."""
+    return (expected + b"\n" + block)[-_DICTIONARY_BYTES:]
 
 
 def pack_block(block: bytes, dictionary: bytes) -> bytes:

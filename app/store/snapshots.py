@@ -42,7 +42,7 @@ class Moment(NamedTuple):
     block_rows: int
 
 
-_MOMENT: Final = tuple(getattr(Snapshot, name) for name in Moment._fields)
+_MOMENTS: Final = select(*(getattr(Snapshot, name) for name in Moment._fields))
 
 
 def save(session: Session, run_id: str, record: SnapshotRecord, *, attempt: int) -> bool:
@@ -60,7 +60,8 @@ def save(session: Session, run_id: str, record: SnapshotRecord, *, attempt: int)
             return False
         session.delete(stored)
         session.flush()
-    lines = _told(session, record)
+    examples = probes.examples(session, record.probe_set)
+    lines = _told(session, record, examples)
     snapshot = Snapshot(
         run_id=run_id,
         dataset=record.dataset,
@@ -84,13 +85,12 @@ def save(session: Session, run_id: str, record: SnapshotRecord, *, attempt: int)
     )
     if record.vectors is not None:
         vectors.save(session, snapshot.id, record.vectors)
-    snapshot_answers.save(session, snapshot, lines)
+    snapshot_answers.save(session, snapshot, lines, expected=[one["expected_output"] for one in examples])
     return True
 
 
-def _told(session: Session, record: SnapshotRecord) -> list[bytes]:
+def _told(session: Session, record: SnapshotRecord, examples: list[dict[str, Any]]) -> list[bytes]:
     """What was answered, in the words it is told in."""
-    examples = probes.examples(session, record.probe_set)
     documents = probes.documents(session, record.probe_set, documents_named(record.outputs))
     return lines_of(record.task, examples, record.columns, record.outputs, documents)
 
@@ -133,9 +133,7 @@ def list_snapshots(session: Session, run_id: str, *, dataset: str) -> list[Snaps
 
 def moments(session: Session, run_id: str, *, dataset: str) -> list[Moment]:
     """The same without their summaries."""
-    rows = session.execute(
-        select(*_MOMENT).where(*_counting(session, run_id, dataset)).order_by(Snapshot.step)
-    )
+    rows = session.execute(_MOMENTS.where(*_counting(session, run_id, dataset)).order_by(Snapshot.step))
     return [Moment._make(row) for row in rows]
 
 
@@ -200,7 +198,7 @@ def answers_over_time(
     Answers are lines of ``app.domain.answer_lines``.
     """
     found = session.execute(
-        select(*_MOMENT, SnapshotBlock.packed)
+        _MOMENTS.add_columns(SnapshotBlock.packed)
         .join(
             SnapshotBlock,
             and_(

@@ -48,7 +48,7 @@ def upgrade() -> None:
             size = _rows_per_block(lines)
             blocks = [b"\n".join(lines[start : start + size]) for start in range(0, len(lines), size)]
             if size not in made:
-                made[size] = [block[-_DICTIONARY_BYTES:] for block in blocks]
+                made[size] = _new_dictionaries(blocks, examples, size)
             packed = [_packed(block, one) for block, one in zip(blocks, made[size], strict=True)]
             _replace(connection, snapshot_id, packed, block_rows=size)
         for size, some in made.items():
@@ -182,6 +182,12 @@ def _rows_per_block(lines: list[bytes]) -> int:
 def _packed(block: bytes, dictionary: bytes) -> bytes:
     packer = zlib.compressobj(6, zdict=dictionary)
     return packer.compress(block) + packer.flush()
+
+
+def _new_dictionaries(blocks: list[bytes], examples: list[dict[str, Any]], size: int) -> list[bytes]:
+    expected = [orjson.dumps(one["expected_output"]) for one in examples]
+    some = [b"\n".join(expected[start : start + size]) for start in range(0, len(expected), size)]
+    return [(one + b"\n" + block)[-_DICTIONARY_BYTES:] for one, block in zip(some, blocks, strict=True)]
 
 
 def _replace(connection: sa.Connection, snapshot_id: int, packed: list[bytes], *, block_rows: int) -> None:
