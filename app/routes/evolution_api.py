@@ -155,9 +155,7 @@ def dynamics(dataset: str, query: EvolutionQuery) -> Response:
 @bp.doc(tags=["Evolution"], responses={**_UNCHANGED, **_OF_A_DATASET_CALLED_SNAPSHOT})
 def example(dataset: str, example_id: str, query: ListQuery) -> Response:
     """Show one example's way through all snapshots, and its place in a list."""
-    found = container().evolution.example(
-        dataset, example_id, run=query.run, finished=True, **_list_asked(query)
-    )
+    found = container().evolution.example(dataset, example_id, run=query.run, **_list_asked(query))
     return _cacheable(reply(found))
 
 

@@ -17,7 +17,7 @@ from sqlalchemy.orm import Session
 from app.domain.answer_lines import front_of
 from app.services.evolution_choice import all_of, no_example, run_of, snapshot_of
 from app.services.evolution_comparison import comparison
-from app.services.evolution_examples import finished_examples, finished_way, way_of
+from app.services.evolution_examples import finished_examples, finished_way
 from app.services.evolution_learning import (
     ExamplesAsked,
     Followed,
@@ -146,21 +146,16 @@ class Evolution:
         return dynamics_json(dataset, followed)
 
     def example(
-        self,
-        dataset: str,
-        example_id: str,
-        *,
-        run: str | None = None,
-        finished: bool = False,
-        **asked: Any,
+        self, dataset: str, example_id: str, *, run: str | None = None, **asked: Any
     ) -> dict[str, Any]:
         """One probe's way through all snapshots of a run, and its place in a list.
+
+        ``trajectory`` is finished JSON, which ``orjson`` takes as it is.
 
         Args:
             dataset: plain name.
             example_id: which probe.
             run: default the newest.
-            finished: whether ``trajectory`` is to be finished JSON for ``orjson``.
             asked: the list that ``previous``, ``next``, ``place`` and ``total`` are of: fields of
                 ``ExamplesAsked``; without any, or where the probe is not in it, all probes as they are asked.
         Raises:
@@ -191,7 +186,7 @@ class Evolution:
                 [one["exact_match"] for one in fronts],
                 [one["loss"] for one in fronts],
             ),
-            "trajectory": (finished_way if finished else way_of)(probes, row, way),
+            "trajectory": finished_way(probes, row, way),
             **_beside(probes, row, order),
         }
 

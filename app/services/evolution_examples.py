@@ -59,17 +59,8 @@ def finished_examples(
     return listed((fields[row] + step, one) for (row, _), one in zip(found, told, strict=True))
 
 
-def way_of(probes: Probes, row: int, way: Sequence[tuple[Moment, bytes]]) -> list[dict[str, Any]]:
-    """What snapshots answered to one probe, in their order."""
-    expected = str(probes.examples[row]["expected_output"])
-    return [
-        {"step": moment.step, **facts(moment), **with_similarity(answer_in(line), expected)}
-        for moment, line in way
-    ]
-
-
 def finished_way(probes: Probes, row: int, way: Sequence[tuple[Moment, bytes]]) -> orjson.Fragment:
-    """The same as a list of finished JSON."""
+    """What snapshots answered to one probe, in their order, as a list of finished JSON."""
     told = [_finished(moment.task, [line], [probes.examples[row]])[0] for moment, line in way]
     fields = [orjson.dumps({"step": moment.step, **facts(moment)})[1:-1] + b"," for moment, _ in way]
     return listed(zip(fields, told, strict=True))

@@ -9,6 +9,8 @@ from array import array
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+import orjson
+
 from app.domain.run_states import RunState
 from app.store import runs
 from app.store.chunk_codec import Columns
@@ -137,3 +139,8 @@ class Heard:
 
     def snapshot(self, run_id: str, dataset: str, step: int, summary: dict[str, Any]) -> None:
         self.news.append(("snapshot", dataset, step))
+
+
+def as_client_reads(found: object) -> Any:
+    """An answer of a service as it comes out of JSON."""
+    return orjson.loads(orjson.dumps(found))

@@ -19,7 +19,14 @@ from app.services.ingest import Ingest
 from app.store import runs
 from app.store.engine import Store
 from app.store.models import ProbeSet
-from tests.app.rows import events_batch, snapshot_content, snapshot_file, state_of, store_running
+from tests.app.rows import (
+    as_client_reads,
+    events_batch,
+    snapshot_content,
+    snapshot_file,
+    state_of,
+    store_running,
+)
 
 
 @pytest.fixture
@@ -114,7 +121,7 @@ def test_the_history_of_examples_is_told_in_a_word(evolution: Evolution) -> None
 
 
 def test_one_example_is_followed_through_all_steps(evolution: Evolution) -> None:
-    found = evolution.example("python_docs", "ex_0001")
+    found = as_client_reads(evolution.example("python_docs", "ex_0001"))
     assert [(point["step"], point["rank"], point["loss"]) for point in found["trajectory"]] == [
         (0, 9, 9.0), (50, 1, 1.0), (100, 1, 1.0),
     ]  # fmt: skip
@@ -219,7 +226,7 @@ def test_two_runs_compare_when_they_asked_the_same(
 
 def test_an_example_knows_what_became_of_it_like_the_list(evolution: Evolution) -> None:
     for listed in evolution.examples("python_docs")["examples"]:
-        alone = evolution.example("python_docs", listed["example_id"])
+        alone = as_client_reads(evolution.example("python_docs", listed["example_id"]))
         shared = listed.keys() & alone.keys()
         assert {"category", "num_forgotten", "confidence", "variability", "learned_at"} <= shared
         assert {name: alone[name] for name in shared} == {name: listed[name] for name in shared}

@@ -18,6 +18,7 @@ from app.store import runs
 from app.store.engine import Store
 from app.store.models import Base, ProbeSet, Run, Snapshot
 from tests.app.original_files import original, write_file, write_tree
+from tests.app.rows import as_client_reads
 
 
 @pytest.fixture
@@ -73,7 +74,7 @@ def test_what_was_answered_is_read_like_any_snapshot(store: Store, tree: Path) -
     assert one["model_output"] == "<b>no</b>"
     assert one["output_length"] == 109  # of the whole answer, which the original had cut
     assert (one["loss"], one["similarity"], one["exact_match"]) == (4.0, 0.2, False)
-    way = evolution.example("toy", "ex_0001")
+    way = as_client_reads(evolution.example("toy", "ex_0001"))
     assert [point["exact_match"] for point in way["trajectory"]] == [False, False, True]
     assert evolution.compare("toy", 0, 100)["counts"]["fixed"] == 3
 
