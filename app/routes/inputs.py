@@ -19,11 +19,11 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from werkzeug.exceptions import RequestEntityTooLarge
 
 from app.errors import InvalidRequest, TooLarge
+from trainer.recipes.refusals import refusal
 
 Model = TypeVar("Model", bound=BaseModel)
 View = Callable[..., Any]
 MAX_BODY_BYTES: Final = 1024 * 1024
-SHOWN_CHARACTERS: Final = 60
 
 
 class Body(BaseModel):
@@ -113,15 +113,7 @@ def _check(model: type[Model], raw: object, *, shown: Callable[[str], str] = str
         field = shown(".".join(str(part) for part in first["loc"])) or "body"
         known = ", ".join(field.alias or name for name, field in model.model_fields.items())
         hint = f"known keys: {known}" if first["type"] == "extra_forbidden" else None
-        raise InvalidRequest(_sentence(first), field=field, hint=hint) from exc
-
-
-def _sentence(error: Any) -> str:
-    message = str(error["msg"]).removeprefix("Value error, ").removeprefix("Input ")
-    if error["type"] in ("missing", "extra_forbidden"):
-        return {"missing": "is required", "extra_forbidden": "there is no such key"}[error["type"]]
-    shown = repr(error.get("input"))
-    return f"{message}, got {shown if len(shown) <= SHOWN_CHARACTERS else shown[:SHOWN_CHARACTERS] + '…'}"
+        raise InvalidRequest(refusal(first), field=field, hint=hint) from exc
 
 
 def _describe(view: View, **facts: Any) -> View:

@@ -33,8 +33,9 @@ def run_of(session: Session, dataset: str, run: str | None) -> str:
     for name, run_id, _ in snapshots.dataset_runs(session):
         known.setdefault(name, []).append(run_id)
     if dataset not in known:
-        near = get_close_matches(dataset, known, cutoff=0.3) or sorted(known)[:5]
-        hint = f"There are: {', '.join(near)}." if near else "No run has taken a snapshot yet."
+        near = get_close_matches(dataset, known, cutoff=0.3)
+        hint = f"Similar: {', '.join(near)}." if near else f"There are: {', '.join(sorted(known)[:5])}."
+        hint = hint if known else "No run has taken a snapshot yet."
         raise NotFound(f"No dataset {dataset!r} has snapshots.", hint=hint)
     runs.get_run(session, str(run))
     raise NotFound(

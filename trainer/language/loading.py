@@ -107,10 +107,23 @@ def load_config(source: ModelSource, **changes: Any) -> PreTrainedConfig:
 
 
 def load_model(
-    auto_class: Any, source: ModelSource, config: PreTrainedConfig, tell: Tell, **options: Any
+    auto_class: Any,
+    source: ModelSource,
+    config: PreTrainedConfig,
+    tell: Tell,
+    *,
+    unread: tuple[str, ...] = (),
+    **options: Any,
 ) -> PreTrainedModel:
     """The weights of a folder as ``auto_class``, e.g. ``AutoModelForCausalLM``, on the CPU.
 
+    Args:
+        auto_class: of transformers.
+        source: a folder.
+        config: what ``load_config`` found there.
+        tell: hears how far it is.
+        unread: beginnings of names of weights that nobody will read: they may be absent.
+        options: for ``from_pretrained``.
     Raises:
         ModelError: the weights do not fit, or the model is of another kind.
     """
@@ -130,12 +143,14 @@ def load_model(
     except (OSError, ValueError, KeyError, TypeError, RuntimeError) as exc:
         raise ModelError(f"{folder}: its weights cannot be loaded ({_first_line(exc)})") from exc
     loaded: PreTrainedModel = model
-    _check_filled(loaded, told, folder)
+    _check_filled(loaded, told, folder, unread)
     tell(f"{source.name} is loaded", 1.0)
     return loaded
 
 
-def _check_filled(model: PreTrainedModel, told: Mapping[str, Any], folder: Path) -> None:
+def _check_filled(
+    model: PreTrainedModel, told: Mapping[str, Any], folder: Path, unread: tuple[str, ...]
+) -> None:
     """Tell which weights the files did not have, and so are drawn at random.
 
     Raises:
@@ -144,7 +159,8 @@ def _check_filled(model: PreTrainedModel, told: Mapping[str, Any], folder: Path)
     mismatched = (
         entry if isinstance(entry, str) else entry[0] for entry in told.get("mismatched_keys") or ()
     )
-    absent = {*(told.get("missing_keys") or ()), *mismatched}
+    names = {*(told.get("missing_keys") or ()), *mismatched}
+    absent = sorted(name for name in names if not name.startswith(unread))
     sizes = {name: parameter.numel() for name, parameter in model.named_parameters()}
     share = sum(sizes.get(name, 0) for name in absent) / max(1, sum(sizes.values()))
     if share > _MOST_ABSENT:
@@ -153,10 +169,10 @@ def _check_filled(model: PreTrainedModel, told: Mapping[str, Any], folder: Path)
             "nothing; does config.json belong to these weights?"
         )
     if absent:
-        names = ", ".join(sorted(absent)[:_SHOWN])
+        shown = f"{', '.join(absent[:_SHOWN])}{' and more' if len(absent) > _SHOWN else ''}"
         log.warning(
-            "%d weights are not in %s and begin at random (%.2g %% of the model): %s%s",
-            len(absent), folder, 100.0 * share, names, " and more" if len(absent) > _SHOWN else "",
+            "%d weights are not in %s and begin at random (%.2g %% of the model): %s",
+            len(absent), folder, 100.0 * share, shown,
         )  # fmt: skip
 
 

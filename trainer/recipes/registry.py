@@ -36,6 +36,7 @@ __all__ = [
     "recipes",
     "validate",
 ]
+from trainer.recipes.refusals import refusal
 
 
 @cache
@@ -67,7 +68,7 @@ def validate(recipe: Recipe, params: Mapping[str, Any]) -> dict[str, Any]:
     except ValidationError as exc:
         first = exc.errors(include_url=False)[0]
         field = str(first["loc"][0]) if first["loc"] else ""
-        raise ParameterError(field, _sentence(first)) from exc
+        raise ParameterError(field, refusal(first)) from exc
 
 
 def endings_for(recipe: Recipe) -> tuple[str, ...]:
@@ -132,10 +133,3 @@ def _bounds(field: FieldInfo) -> tuple[Any, Any]:
         elif isinstance(rule, annotated_types.Le):
             maximum = rule.le
     return minimum, maximum
-
-
-def _sentence(error: Any) -> str:
-    """Pydantic's message in the words of the form, with the value that was refused."""
-    message = str(error["msg"]).removeprefix("Value error, ").removeprefix("Input ")
-    shown = repr(error.get("input"))
-    return f"{message}, got {shown if len(shown) <= 60 else shown[:57] + '...'}"

@@ -60,7 +60,7 @@ def test_a_refused_dataset_is_code_1_and_the_others_are_in(
     ("words", "says"),
     [
         (["import-evolution", "nowhere"], "nowhere: No such file or directory"),
-        (["export-evolution", "tou", "out"], "There are: toy"),
+        (["export-evolution", "tou", "out"], "Similar: toy"),
         (["export-evolution", "toy"], "say where to write"),
         (["export-evolution", "toy", "out", "--step", "10"], "go with --html"),
         (["export-evolution", "toy", "out", "--html", "page.html"], "not both"),

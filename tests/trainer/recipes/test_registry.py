@@ -47,7 +47,7 @@ def test_validate_fills_in_the_defaults() -> None:
         ({"device": "tpu"}, "device", "'cpu'"),
         ({"mined_negatives": 8, "mine_depth": 4}, "mine_depth", "at least mined_negatives (8)"),
         ({"mined_negatives": 60}, "mine_depth", "at least mined_negatives (60)"),
-        ({"seed": [1] * 100}, "seed", "..."),
+        ({"seed": [1] * 100}, "seed", "…"),
     ],
 )
 def test_a_wrong_parameter_is_named(params: dict[str, object], field: str, words: str) -> None:

@@ -20,7 +20,7 @@ from trainer.datasets.records import Tell, TextPairs
 from trainer.language.fitness import check_length, is_encoder_decoder
 from trainer.language.loading import fetched, load_config, load_model, load_tokenizer
 from trainer.language.scratch import Sizes, encoder_config, scratch_tokenizer
-from trainer.language.sources import ModelError, find_source, folder_source, model_roots
+from trainer.language.sources import ModelError, ModelSource, find_source, folder_source, model_roots
 from trainer.language.token_cache import cached_tokens
 from trainer.recipes.two_tower import TwoTowerParams
 from trainer.tasks.two_tower.encoder_tower import EncoderTower, TokenInputs
@@ -99,8 +99,7 @@ def load_encoder(
         return LoadedEncoder(_without_pooler(model), tokenizer, str(sizes), is_pretrained=False)
     tokenizer, config = load_tokenizer(source), load_config(source)
     _check_config(source.name, config, params.max_length)
-    model = load_model(AutoModel, source, config, tell)
-    return LoadedEncoder(_without_pooler(model), tokenizer, source.content_hash, is_pretrained=True)
+    return LoadedEncoder(_loaded(source, config, tell), tokenizer, source.content_hash, is_pretrained=True)
 
 
 def _check_config(name: str, config: Any, max_length: int) -> None:
@@ -110,6 +109,10 @@ def _check_config(name: str, config: Any, max_length: int) -> None:
             f"model {name!r} has an encoder and a decoder; name a model that is an encoder alone"
         )
     check_length(told, max_length)
+
+
+def _loaded(source: ModelSource, config: Any, tell: Tell) -> Any:
+    return _without_pooler(load_model(AutoModel, source, config, tell, unread=("pooler.",)))
 
 
 def _without_pooler(model: Any) -> Any:
@@ -131,10 +134,7 @@ def exported_towers(folders: Sequence[Path], params: TwoTowerParams) -> tuple[Tw
     """
     sources = [folder_source(folder) for folder in folders]
     tokenizer = load_tokenizer(sources[0])
-    models = [
-        _without_pooler(load_model(AutoModel, source, load_config(source), _nobody)).eval()
-        for source in sources
-    ]
+    models = [_loaded(source, load_config(source), _nobody).eval() for source in sources]
     loaded = LoadedEncoder(models[0], tokenizer, sources[0].content_hash, is_pretrained=True)
     return _towers(loaded, params, torch.device("cpu"), document=models[-1]), _reader(loaded, params)
 

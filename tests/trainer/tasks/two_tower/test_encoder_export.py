@@ -30,7 +30,7 @@ SEPARATE = {"query_encoder", "document_encoder"}
     ],
 )
 def test_the_folder_answers_as_the_towers_do(
-    tmp_path: Path, changes: dict[str, Any], folders: set[str]
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, changes: dict[str, Any], folders: set[str]
 ) -> None:
     if changes.get("model"):
         changes = {**changes, "model": str(saved_encoder(tmp_path / "models" / "small"))}
@@ -46,6 +46,7 @@ def test_the_folder_answers_as_the_towers_do(
     assert (export.about["reads"], export.about["input_dims"]) == ("text", {})
     assert {path.name for path in (tmp_path / "export").iterdir() if path.is_dir()} == folders
     assert all(f"{folder}/model.safetensors" in export.about["files"] for folder in folders)
+    assert "begin at random" not in caplog.text, "the layer that is missing is read by nobody"
     with pytest.raises(ValueError, match="reads text, not vectors"):
         export.find(np.zeros(32, np.float32))
 
